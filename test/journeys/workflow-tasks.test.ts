@@ -12,7 +12,7 @@ const taskOf = async ({ holdfast }: FreshQueue, execution: string, name: string)
 const jobOf = async (queue: FreshQueue, execution: string, name: string) =>
   (await taskOf(queue, execution, name))?.jobId as string
 
-test('the tasks of an execution are rows with input, output and timing', async () => {
+test('an execution and its tasks are rows with input, output and timing', async () => {
   const given = defineType({ type: 'given', run() {} })
   const workflow = defineWorkflow({
     name: 'rows',
@@ -28,6 +28,9 @@ test('the tasks of an execution are rows with input, output and timing', async (
   const input = { items: ['a', 'b'] }
   const { id } = await queue.holdfast.start(workflow, input)
   await queue.holdfast.executions.wait(id)
+  const execution = `select e.workflow, e.status, e.input, e.ended_at >= e.created_at as timed, holdfast.execution_output(e.id) as output
+                     from holdfast.executions as e where e.id = $1`
+  expect(await queue.sql(execution, [id])).toEqual([{ workflow: 'rows', status: 'completed', input, timed: true, output: 'ran' }])
   const rows = (given = id) =>
     queue.sql(
       `select workflow, task, item, status, input, result, ended_at >= started_at as timed, (select j.id = t.job_id from holdfast.jobs as j where j.id = t.job_id) as job

@@ -40,7 +40,8 @@ begin
   end if;
 end $$;
 
--- The results that a workflow names as its output, as one JSON: of one task, or of several under their names. Null: it names none.
+-- The results that a workflow names as its output, as one JSON: of one task, or of several under their names. Null: it names none, or that task has not completed.
+-- Encrypted where the results are.
 create or replace function holdfast.execution_output(p_execution uuid) returns json language sql stable
 set enable_seqscan = off set jit = off
 as $$

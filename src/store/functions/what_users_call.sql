@@ -15,6 +15,7 @@ comment on function holdfast.signal is 'Sends a signal to a job, in the transact
 comment on function holdfast.new_job_id is 'Makes an id for a job: a UUIDv7 by the clock of the database.';
 comment on function holdfast.now is 'Says what time it is for everything that is decided by time.';
 comment on function holdfast.status_of is 'Says the status of a job. Null: nothing of it is kept.';
+comment on function holdfast.execution_output is 'Says what an execution resulted in: the results that its workflow names as its output.';
 comment on function holdfast.find_drift is 'Finds every slot, lease and key that disagrees with the jobs. No row: all agree.';
 
 comment on function holdfast.actor is 'Makes the actor that the functions below take: who does something, why, and from where.';
