@@ -36,7 +36,7 @@ export const projection = defineType({
       ctx.signal.throwIfAborted()
       for (const end = performance.now() + chunkMs; performance.now() < end; ) Math.hypot(Math.random(), Math.random())
       await ctx.checkpoint(round + 1)
-      ctx.progress((round + 1) / rounds)
+      ctx.progress((round + 1) / rounds, `round ${round + 1} of ${rounds}`)
     }
     return { computed: rounds - from, continuedAt: from }
   },

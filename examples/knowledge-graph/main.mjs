@@ -5,6 +5,8 @@ import { until } from '../support/stage.mjs'
 import { firstProgress } from './progress.mjs'
 
 const program = (name) => new URL(name, import.meta.url)
+const beside = ['ingest_image', 'polarity', 'restore', 'vocab_consolidate', 'artifact_cleanup', 'source_embedding']
+const behind = ['vocab_refresh', 'epistemic_remeasurement', 'ontology_annealing', 'proposal_execution']
 
 export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200), lease = '2s' } = {}) {
   const { say } = stage
@@ -28,7 +30,7 @@ export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200
   const ends = async (id) => (await operator.wait(id, { timeout: '60s' })).result
 
   say('A projection computes in the maintenance lane. Meanwhile a text is ingested, after somebody else has approved it.')
-  const projection = await user.enqueue('projection', { rounds: 200 })
+  const projection = await user.enqueue('projection', { rounds: 600 })
   await reaches(projection.id, 'processing')
   const text = await ingest('Moby-Dick', 5)
   const waited = await operator.explain(text.id)
@@ -40,11 +42,25 @@ export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200
   const projectionThen = await statusOf(projection.id)
   say(`  ingested ${ingested.ingested} chunks while the projection was ${projectionThen}`)
 
-  say('\nThe projection is cancelled at its next checkpoint, and taken up again from there.')
+  say(
+    '\nOne job of every other type: those of the other lanes run beside the projection, those of its own lane wait for its slot.',
+  )
+  const short = async (types) => Promise.all(types.map(async (type) => (await user.enqueue(type, {})).id))
+  const [free, held] = [await short(beside), await short(behind)]
+  for (const id of free) await ends(id)
+  const waiting = await operator.explain(held[0])
+  say(`  ${free.length} have run; explain of the others: ${waiting.gates[0].why}`)
+
+  say('\nThe projection is cancelled at its next checkpoint, the others run, and it is taken up again from there.')
   await operator.cancel(projection.id, { why: 'the afternoon is for users' })
   const cancelled = await statusOf(projection.id)
+  for (const id of held) await ends(id)
+  const reached = async () => (await operator.job(projection.id)).progress
+  const before = await reached()
   await until(async () => (await operator.resume(projection.id).catch(() => ({ done: false }))).done)
   await reaches(projection.id, 'processing')
+  const resumed = await until(async () => [await reached()].find((now) => now && now.fraction !== before.fraction))
+  say(`  it was cancelled after ${before.note}, and has gone on behind that: ${resumed.note}`)
   const slots = await monitor.flow.slots('maintenance')
   say(`  the monitor sees it in one of ${slots.limit} slot of the lane "maintenance"`)
   const refused = await monitor.flow.setLane('maintenance', { enabled: false }).catch((error) => error)
@@ -81,7 +97,10 @@ export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200
     waited,
     progress,
     projectionThen,
+    waiting,
     cancelled,
+    before,
+    resumed,
     slots,
     refused,
     drained,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { repository } from '../support/source.js'
 
@@ -12,10 +13,35 @@ test('a knowledge graph is fed while it is projected, and operators approve, can
   expect(seen.waited.gates[0].why).toMatch(/approv/)
   expect(seen.progress).toMatchObject({ fraction: expect.any(Number), note: expect.stringContaining('Moby-Dick') })
   expect([seen.projectionThen, seen.cancelled]).toEqual(['processing', 'cancelled'])
+  expect(seen.waiting.gates[0]).toMatchObject({ gate: 'lane_full' })
+  // Begun anew, it would be at less than it was.
+  expect(seen.resumed.fraction).toBeGreaterThan(seen.before.fraction)
   expect(seen.slots).toMatchObject({ limit: 1, slots: [{ job: seen.projection.id }] })
   expect(seen.refused).toMatchObject({ code: 'forbidden', status: 403 })
   expect(seen.drained.gates.map((gate: { why: string }) => gate.why).join()).toMatch(/drained/)
   expect(seen.order).toEqual(['Dracula', 'Emma', 'Ulysses'])
   expect(seen.recovered.continuedAt).toBeGreaterThan(0)
   expect(seen.attempts.length).toBeGreaterThan(1)
+
+  // The document's lanes, with its types, and never more at once than they have slots.
+  const pool = new pg.Pool({ connectionString: stage.connectionString })
+  onTestFinished(() => pool.end())
+  const { rows } = await pool.query(`
+    with ran as (
+      select j.lane, j.type, a.started_at, a.ended_at from holdfast.attempts as a join holdfast.jobs as j on j.id = a.job_id
+    )
+    select lane, array_agg(distinct type order by type) as types,
+           (select max(beside) from (select count(*) as beside from ran as a join ran as b
+            on b.lane = a.lane and b.started_at <= a.started_at and b.ended_at > a.started_at
+            where a.lane = ran.lane group by a.started_at, a.type) as each)::int as most
+    from ran group by lane order by lane`)
+  expect(rows).toEqual([
+    { lane: 'interactive', types: ['ingest_image', 'ingestion', 'polarity'], most: expect.toSatisfy((most) => most <= 2) },
+    {
+      lane: 'maintenance',
+      types: ['epistemic_remeasurement', 'ontology_annealing', 'projection', 'proposal_execution', 'vocab_refresh'],
+      most: 1,
+    },
+    { lane: 'system', types: ['artifact_cleanup', 'restore', 'source_embedding', 'vocab_consolidate'], most: 1 },
+  ])
 }, 300_000)
