@@ -1,33 +1,10 @@
 /** Each runbook is rehearsed: the mess is made, its commands are typed as they stand, and it ends as the page says. */
 import { defineType } from 'holdfast'
 import { expect, test } from 'vitest'
-import { typing } from '../support/cli.js'
-import { blocks, docsPage } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
 import { makeQueue, type Queue } from '../support/queue.js'
+import { chapters, stepsOf } from '../support/runbook.js'
 import { startHere } from '../support/worker-here.js'
-
-const chapters = new Map(
-  docsPage('runbooks.md')
-    .split(/^## /m)
-    .map((chapter) => [chapter.split('\n')[0] as string, blocks(chapter, 'sh')]),
-)
-
-/** The blocks of commands of a chapter, each to be typed when its moment has come; `<id>` stands for that job. */
-function stepsOf(title: string, { url }: Queue, id = ''): (() => Promise<string>)[] {
-  const type = typing({ DATABASE_URL: url })
-  return (chapters.get(title) ?? []).map((block) => async () => {
-    let printed = ''
-    for (const line of block.trim().split('\n')) {
-      const words = line.replace('<id>', id).match(/"[^"]*"|\S+/g) as string[]
-      const { code, out, err } = await type(words.slice(2).map((word) => word.replaceAll('"', '')))
-      // A check-up that finds something does not end with 0; the server of the tests is set as none in production.
-      if (words[2] !== 'doctor') expect(code, `${line}: ${err}`).toBe(0)
-      printed += `${out}\n`
-    }
-    return printed
-  })
-}
 
 const statusOf = async ({ holdfast }: Queue, id: string) => (await holdfast.job(id))?.status
 const gatesOf = async ({ holdfast }: Queue, id: string) => (await holdfast.explain(id))?.gates.map(({ gate }) => gate)
@@ -108,6 +85,7 @@ test('what needs the memory rests while the workers are started again', async ()
   await eventually(async () => (await statusOf(queue, id)) === 'completed')
 })
 
+// The messes themselves are made in runbooks-network.long.test.ts.
 test('where packets are lost or the database fails over, there is something to look at, and a lease to make longer', async () => {
   const queue = await makeQueue()
   await startHere(queue, [defineType({ type: 'send_email', run() {} })])
