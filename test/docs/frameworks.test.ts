@@ -98,7 +98,7 @@ test('the line of each client enqueues in its transaction, as it stands', async 
     Knex: 'knex',
     Prisma: 'prisma',
   }
-  const lines = [...docsPage('frameworks.md').matchAll(/^\| `?([^`|]+?)`? \| `(await [^|]*)` \|$/gm)]
+  const lines = [...docsPage('how-to/transactional-enqueue.md').matchAll(/^\| `?([^`|]+?)`? \| `(await [^|]*)` \|$/gm)]
   expect(lines.map(([, name]) => name)).toEqual(Object.keys(called))
   const ids = async () =>
     new Set((await holdfast.jobs({ type: 'send_email' }, { limit: 100 })).jobs.map(({ id }: { id: string }) => id))

@@ -1,6 +1,7 @@
 /** The examples of docs/how-to, as they stand. */
 import { defineDependency, defineType, type JobType } from 'holdfast'
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
 import { makeQueue } from '../support/queue.js'
@@ -9,6 +10,31 @@ import { startHere } from '../support/worker-here.js'
 const examples = (page: string) => blocks(docsPage(`how-to/${page}.md`), 'js')
 const completed = async ({ holdfast }: Awaited<ReturnType<typeof makeQueue>>, type: string) =>
   (await holdfast.jobs({ type, status: 'completed' })).jobs.length
+
+test('an order and its mail are there both or neither, by the library and by a trigger', async () => {
+  const queue = await makeQueue()
+  const { holdfast } = queue
+  const sendEmail = defineType({ type: 'send_email', run() {} })
+  await queue.sql('create table orders (id serial primary key, customer text not null unique)')
+  const [program = ''] = examples('transactional-enqueue')
+  const placeOrder = await runExample(`${program}\nreturn placeOrder`, { holdfast, sendEmail })
+  const pool = new pg.Pool({ connectionString: queue.url })
+  onTestFinished(() => pool.end())
+  const payloads = async () => (await holdfast.jobs({ type: 'send_email' })).jobs.map(({ payload }) => payload)
+  const id = await placeOrder(pool, 'ada@example.com')
+  expect((await holdfast.job(id))?.payload).toEqual({ to: 'ada@example.com', order: 1 })
+  await expect(placeOrder(pool, 'ada@example.com')).rejects.toThrow(/unique/)
+  expect(await payloads()).toHaveLength(1)
+
+  const [trigger = ''] = blocks(docsPage('how-to/transactional-enqueue.md'), 'sql')
+  await queue.sql(trigger)
+  await queue.sql("begin; insert into orders (customer) values ('bob@example.com'); rollback")
+  await queue.sql("insert into orders (customer) values ('eve@example.com')")
+  expect((await payloads()).map((payload) => (payload as { to: string }).to).sort()).toEqual([
+    'ada@example.com',
+    'eve@example.com',
+  ])
+})
 
 test('each tenant has limits of its own, which an operator changes at run time', async () => {
   const queue = await makeQueue()
