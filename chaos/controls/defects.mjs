@@ -1,5 +1,7 @@
 // Deliberate defects, as they stood in real queues. Each is put in alone, and must be caught by the invariant it names.
+import { defectsInEnds } from './defects-in-ends.mjs'
 import { defectsInFlow } from './defects-in-flow.mjs'
+import { defectsInKeys } from './defects-in-keys.mjs'
 import { defectsInLongWork } from './defects-in-long-work.mjs'
 import { defectsInSchedules } from './defects-in-schedules.mjs'
 import { defectsInSql } from './defects-in-sql.mjs'
@@ -107,12 +109,18 @@ const defectsInCode = [
 ]
 
 /** What a defect puts in is one patch, or several that are one defect together. Those that take longest come first. */
-export const defects = [...defectsInCode, ...defectsInSql, ...defectsInFlow, ...defectsInSchedules, ...defectsInLongWork].map(
-  (defect) => ({
-    ...defect,
-    patches: [defect.put].flat(),
-  }),
-)
+export const defects = [
+  ...defectsInCode,
+  ...defectsInSql,
+  ...defectsInFlow,
+  ...defectsInKeys,
+  ...defectsInSchedules,
+  ...defectsInLongWork,
+  ...defectsInEnds,
+].map((defect) => ({
+  ...defect,
+  patches: [defect.put].flat(),
+}))
 
 /** The stories as they are, and the stories with one defect in them. */
 export const controls = [

@@ -5,12 +5,12 @@ import { quickWorker } from '../stage.mjs'
 import { cancel } from '../sweep/operating.mjs'
 import { patient } from './stories.mjs'
 
-const enqueue = (stage, specs) => stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)
-const hasStarted = (stage, job) =>
+export const enqueue = (stage, specs) => stage.enqueue((requests) => stage.producer().enqueueMany(requests), specs)
+export const hasStarted = (stage, job) =>
   stage.until(() => stage.ledger.entries().some((entry) => entry.kind === 'start' && entry.job === job))
 const limited = (specs, name) => specs.map((spec) => ({ ...spec, limits: [name] }))
 
-async function limit(stage, limits, promises) {
+export async function limit(stage, limits, promises) {
   Object.assign(stage.promises, { undisturbed: true, ...promises })
   await stage.producer().registerTypes([stage.work])
   await stage.producer().flow.limit('work', limits, { by: 'ada' })
@@ -24,7 +24,7 @@ export async function twoAtOnce(stage) {
 }
 
 /** Jobs of two types that use one dependency. Returns who enqueues them by turns, and starts a worker of both. */
-async function sharing(stage, promises) {
+export async function sharing(stage, promises) {
   Object.assign(stage.promises, { undisturbed: true, ...promises })
   const { note, sink, gates } = stage
   const types = ['work', 'more'].map((type) =>
