@@ -184,6 +184,16 @@ describe('explain names the gate', () => {
     expect(await firstGate(id)).toMatchObject({ gate: 'in_line', why: 'it is free to run and 7 jobs are ahead of it' })
   })
 
+  it('in line before the gate of its type: how many are ahead, and of its key where keys take turns', async () => {
+    await holdfast.flow.limit('explained', { maxRunningPerKey: 2 }, { by: 'ada' })
+    const enqueue = (concurrencyKey: string) => holdfast.enqueue(job, null, { concurrencyKey })
+    for (const key of ['mine', 'mine', 'mine', 'theirs']) await enqueue(key)
+    const { id } = await enqueue('mine')
+    await insideOf(holdfast).store.registerWorker({ name: 'busy', host: 'h', pid: 1, version: '0', types: [1] })
+    const why = 'it is free to run and 3 jobs are ahead of it of its key; keys take turns'
+    expect(await firstGate(id)).toMatchObject({ gate: 'in_line', why })
+  })
+
   it('ended: how', async () => {
     await work()
     const { id } = await holdfast.enqueue(job, null)
