@@ -14,7 +14,10 @@ export function renderPage() {
   }
   const is = readFileSync(page, 'utf8')
   const today = sourceTree(fileURLToPath(new URL('..', import.meta.url)))
-  return { is, should: withReports(is, { long: read('long'), short: read('short'), soak: read('soak') }, today) }
+  return {
+    is,
+    should: withReports(is, { long: read('long'), short: read('short'), soak: read('soak'), mutation: read('mutation') }, today),
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, renderPage().should)

@@ -1,15 +1,20 @@
 // What docs/reliability.md says of the reports.
+import { describeMutants } from './mutate/page.mjs'
 
 const [begin, end] = ['<!-- report: made by node chaos/page.mjs -->\n', '<!-- end of report -->']
 
 /** The page with these reports in it. `today`: the sources that it stands beside. */
-export function withReports(page, { long, short, soak }, today) {
+export function withReports(page, { long, short, soak, mutation }, today) {
   const runs = [long, short].filter(Boolean)
   /** One of today's sources before a longer one of others. */
   const [soaked] = [long, soak]
     .filter((report) => report?.soak)
     .sort((a, b) => (b.source === today) - (a.source === today) || b.soak.minutes - a.soak.minutes)
-  const sections = [...runs.map((report) => describeRun(report, today)), describeSoak(soaked, today)].filter(Boolean)
+  const sections = [
+    ...runs.map((report) => describeRun(report, today)),
+    describeSoak(soaked, today),
+    describeMutation(mutation, today),
+  ].filter(Boolean)
   const [before, rest] = page.split(begin)
   return `${before}${begin}\n${sections.join('\n\n')}\n\n${rest.slice(rest.indexOf(end))}`
 }
@@ -118,4 +123,8 @@ of the time to the last one; what is too small to matter counts as none.
 ${sources(report, today)}`,
     table(['what', 'at first', 'at last', 'growth', 'flat'], rows),
   ].join('\n\n')
+}
+
+function describeMutation(report, today) {
+  return report && [...describeMutants(report, table), sources(report, today)].join('\n\n')
 }
