@@ -145,7 +145,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'startWorkers',
   ])
   // Inside of the package, so that `holdfast` means its built entries, as it does for those who installed it.
-  const folder = mkdtempSync(join(repository, 'test', 'package', '.examples-'))
+  const folder = mkdtempSync(join(repository, '.examples-'))
   try {
     const files = [...examples].map(([name, code]) => {
       writeFileSync(join(folder, `${name}.ts`), `${code}\nexport {}\n`)
@@ -153,7 +153,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     })
     writeFileSync(join(folder, 'around.ts'), around)
     const compilerOptions = { noEmit: true, rootDir: '.', outDir: 'out', noUnusedLocals: false }
-    const settings = { extends: '../../../tsconfig.json', compilerOptions, files: ['around.ts', ...files], include: [] }
+    const settings = { extends: '../tsconfig.json', compilerOptions, files: ['around.ts', ...files], include: [] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
     const compiler = [join(repository, 'node_modules/typescript/bin/tsc'), '-p', folder, '--pretty', 'false']
     const { stdout } = await promisify(execFile)(process.execPath, compiler).catch((failed: { stdout: string }) => failed)
