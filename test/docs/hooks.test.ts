@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { defineType, FatalError, Holdfast } from 'holdfast'
-import { messageFirst, startWorker } from 'holdfast/worker'
+import { startWorker } from 'holdfast/worker'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { blocks, docsPage, runExample } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
@@ -8,7 +8,7 @@ import { makeQueue } from '../support/queue.js'
 import { startReceiver } from '../support/receiver.js'
 import { quiet } from '../support/serving.js'
 
-const [hooks = '', reactions = '', ofType = '', ofJob = '', logs = ''] = blocks(docsPage('hooks.md'), 'js')
+const [hooks = '', reactions = '', ofType = '', ofJob = ''] = blocks(docsPage('hooks.md'), 'js')
 
 test('docs/hooks.md has hooks and reactions that run as they stand', async () => {
   const { holdfast } = await makeQueue()
@@ -71,26 +71,4 @@ test('docs/hooks.md has webhooks that are sent as it says, in the shape it shows
     const signature = createHmac('sha256', Buffer.alloc(32, 7)).update(content).digest('base64')
     expect(headers['webhook-signature']).toBe(`v1,${signature}`)
   }
-})
-
-test('docs/hooks.md has a line for each kind of logger, and each is written to', async () => {
-  const { holdfast } = await makeQueue()
-  const written: [string, unknown[]][] = []
-  const log = (name: string) => {
-    const note = (...said: unknown[]) => void written.push([name, said])
-    return { info: note, warn: note, error: note, log: note, debug: note }
-  }
-  const workers: Awaited<ReturnType<typeof startWorker>>[] = []
-  await runExample(logs, {
-    ...{ holdfast, types: [defineType({ type: 'idle', run() {} })], messageFirst },
-    ...{ pino: () => log('pino'), winston: { createLogger: () => log('winston') }, console: log('console') },
-    startWorker: async (...given: Parameters<typeof startWorker>) => workers.push(await startWorker(...given)),
-  })
-  for (const worker of workers) await worker.stop()
-  const first = (name: string) => written.find(([to]) => to === name)?.[1].map((part) => typeof part)
-  expect([first('pino'), first('winston'), first('console')]).toEqual([
-    ['object', 'string'],
-    ['string', 'object'],
-    ['string', 'object'],
-  ])
 })
