@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { monotonicMs, sleep } from '../clock.js'
+import { webhookJobs } from '../enqueue/webhook.js'
 import { type JobAttempt, type JobSummary, readStories } from '../history/story.js'
 import type { Holdfast } from '../holdfast.js'
 import { insideOf } from '../inside.js'
@@ -7,7 +8,7 @@ import { type Duration, formatDuration, toMilliseconds } from '../job/duration.j
 import { refuseUnknown, wholeNumber } from '../job/refused.js'
 import type { AnyJobType } from '../job/type.js'
 import { isWorkflow } from '../job/workflow-mark.js'
-import { startWorker } from '../worker/start.js'
+import { beginWorker } from '../worker/start.js'
 import type { Worker } from '../worker/worker.js'
 import type { AnyWorkflow } from '../workflow/typed.js'
 import { type LeftJob, listLeft, mostLeft, readLeft } from './left.js'
@@ -84,7 +85,8 @@ const workerOptions = {
 
 /**
  * Fires the schedules that are due and runs everything of these types and workflows that is, with a real worker in this process, until none of them runs or
- * could run now. What handlers throw does not come out of here: it is in the report, and so is what was left and why.
+ * could run now. What handlers throw does not come out of here: it is in the report, and so is what was left and why. Webhooks are not sent: the receiver
+ * may be real. Their jobs stay in the queue.
  */
 export async function drain(
   holdfast: Holdfast,
@@ -100,7 +102,7 @@ export async function drain(
   const names = types.flatMap(namesOf)
   const { store } = insideOf(holdfast)
   const goal = travels ? (await store.inspect.now()).getTime() + throughMs : null
-  const worker = await startWorker(holdfast, types, { ...workerOptions, concurrency })
+  const worker = await beginWorker(holdfast, types, { ...workerOptions, concurrency }, { leaves: [webhookJobs.type] })
   const { ids, troubles } = listenTo(worker)
   const ticks = new Ticks(holdfast, worker.id, (trouble) => void troubles.push(trouble))
   const deadline = monotonicMs() + timeoutMs

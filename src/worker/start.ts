@@ -42,12 +42,12 @@ export async function startWorker(holdfast: Holdfast, source: HandlerSource, opt
   return beginWorker(holdfast, source, options)
 }
 
-/** The same. `among`: what it shares with the workers of this process for other databases. */
+/** The same. `among`: what it shares with the workers of this process for other databases, and which types it registers and leaves to others. */
 export async function beginWorker(
   holdfast: Holdfast,
   source: HandlerSource,
   options: WorkerOptions,
-  among: { shares?: SlotShares; events?: EventEmitter<WorkerEvents> } = {},
+  among: { shares?: SlotShares; events?: EventEmitter<WorkerEvents>; leaves?: readonly string[] } = {},
 ): Promise<Worker> {
   const { store, privacy, types, alertHosts, wakeUps } = insideOf(holdfast)
   const read = readWorkerOptions(options)
@@ -76,7 +76,11 @@ export async function beginWorker(
     if (read.completedMs !== null) await store.operate.settings.define('retention_completed', read.completedMs)
     if (read.deadMs !== null) await store.operate.settings.define('retention_dead', read.deadMs)
     const { types: registered, webhooks: hadWebhooks, newest, lease, ...durability } = await types.update([...all.values()])
-    const { handlers, known } = chosen(all, registered, read.choice)
+    const { handlers, known } = chosen(
+      all,
+      registered.filter((row) => !among.leaves?.includes(row.name)),
+      read.choice,
+    )
     if (options.lease === undefined) settings = { ...settings, leaseMs: lease }
     if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)

@@ -44,6 +44,15 @@ describe('draining a queue', () => {
     expect(await queue.drain([ordinary])).toEqual({ jobs: [], completed: [], failed: [], snoozed: [], dead: [], left: [] })
   })
 
+  test('sends no webhooks, neither of the type nor of the job: they are left as jobs', async () => {
+    const webhook = { url: 'https://hooks.example.com/mail', secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` }
+    const mail = defineType({ type: 'mail', webhook, run() {} })
+    await queue.holdfast.enqueue(mail, {}, { webhook })
+    const { jobs } = await queue.drain([mail], { throughTime: true })
+    expect(jobs.map(({ type }) => type)).toEqual(['mail'])
+    expect(await queue.enqueued('holdfast:webhook')).toMatchObject([{ status: 'pending' }, { status: 'pending' }])
+  })
+
   test('tells the whole story of each job, errors with their stack included', async () => {
     await enqueue('always fails')
     const { dead } = await queue.drain([ordinary], { throughTime: true })
