@@ -15,14 +15,15 @@ export class Checker {
     this.#issues.push(issueOf(field, problem))
   }
 
-  /** What was read; where it was refused, the other value, so that the rest can be read as well. */
-  read<Value>(read: () => Value, otherwise: Value): Value {
+  /** What was read; where it was refused, the other value, so that the rest can be read as well. `within`: where what is read stands. */
+  read<Value>(read: () => Value, otherwise: Value, within: Path = []): Value {
     try {
       return read()
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error
       const { issues, message } = error
-      this.#issues.push(...(issues.length > 0 ? issues : [{ path: [], problem: message }]))
+      const found: readonly Issue[] = issues.length > 0 ? issues : [{ path: [], problem: message }]
+      this.#issues.push(...found.map((issue) => ({ ...issue, path: [...within, ...issue.path] })))
       return otherwise
     }
   }

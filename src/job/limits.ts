@@ -119,7 +119,7 @@ export function encodeLimits(limits: Limits): string {
   }
   rate(limits.rate, 'rate', 'rate')
   rate(limits.ratePerKey, 'ratePerKey', 'key_rate')
-  if (fair !== undefined) fields.fair = fair
+  if (fair !== undefined) fields.fair = yesOrNo(fair, 'fair')
   if (ordered !== undefined) fields.ordered = yesOrNo(ordered, 'ordered')
   if (haltOnDead !== undefined) fields.halt_on_dead = yesOrNo(haltOnDead, 'haltOnDead')
   if (ordered && (maxRunningPerKey ?? 1) > 1) {

@@ -163,7 +163,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     maxAttempts: check.read(() => wholeNumber(definition.maxAttempts ?? 5, 'maxAttempts', 1, 20), 5),
     timeoutMs: check.read(() => readTimeout(definition.timeout ?? '5m', type), 1),
     backoff: check.read(() => readBackoff(definition.backoff), defaultBackoff),
-    limits: check.read(() => definition.limits && encodeLimits(definition.limits), undefined),
+    limits: check.read(() => definition.limits && encodeLimits(definition.limits), undefined, ['limits']),
     ...check.read(() => readUses(definition.uses, type), noUses),
     approval: check.read(() => readApproval(definition.approval), undefined),
     unique,

@@ -74,12 +74,17 @@ describe('all that is wrong is told at once', () => {
     const definition = {
       ...{ type: 'mail', priorty: 1, priority: 10, timeout: '8d', sensitive: 'yes' },
       ...{ backoff: { base: 'x', factor: 0, jiter: 1 }, approval: { quorum: 0, quorun: 2, onDeadline: 'wait' } },
-      ...{ unique: { key: '', onConflict: 'win', stats: [], states: [], period: 0 }, redact: ['a..b'], maxAttempts: 0 },
+      ...{
+        unique: { key: '', onConflict: 'win', stats: [], states: [], period: 0 },
+        redact: ['a..b'],
+        maxAttempts: 0,
+        limits: { fair: 'maybe' },
+      },
     }
     expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(
       [
         ...['approval.onDeadline', 'approval.quorum', 'approval.quorun', 'backoff.base', 'backoff.factor', 'backoff.jiter'],
-        ...['maxAttempts', 'priority', 'priorty', 'redact', 'sensitive', 'timeout'],
+        ...['limits.fair', 'maxAttempts', 'priority', 'priorty', 'redact', 'sensitive', 'timeout'],
         ...['unique.key', 'unique.onConflict', 'unique.period', 'unique.states', 'unique.stats'],
       ].sort(),
     )
@@ -136,7 +141,7 @@ test.each(Object.entries(calls))('an option that nobody knows is refused with th
 
 test('so is one inside of limits and isolation', async () => {
   const definition = { type: 'mail', limits: { rate: { count: 1, pr: '1s' } }, isolation: 'thread', recycle: { job: 1 } }
-  expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(['rate.pr', 'recycle.job'])
+  expect(Object.keys(await problemsOf(() => defineType(definition as never))).sort()).toEqual(['limits.rate.pr', 'recycle.job'])
 })
 
 /** Calls this while the environment has these variables; it has to read them before it waits for anything. */
