@@ -201,8 +201,9 @@ export class HoldfastClient {
    * Waits until the job has ended, or for `timeout`, at most a minute ('30s', or half of the client's `timeoutMs`); answers with the
    * job either way.
    */
-  async wait(id: string, options: { timeout?: Duration } = {}): Promise<JobAnswer> {
+  async wait(job: ClientEnqueued | string, options: { timeout?: Duration } = {}): Promise<JobAnswer> {
     refuseUnknown(options, ['timeout'])
+    const id = typeof job === 'string' ? job : job.id
     const ms = toMilliseconds(options.timeout ?? Math.min(30_000, this.#timeoutMs / 2), 'timeout')
     return (await this.#send<JobAnswer>('GET', `${pathOf(id)}/wait?timeout=${ms}ms`, undefined, { waitMs: ms })).answer
   }

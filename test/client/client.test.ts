@@ -159,7 +159,7 @@ describe('HoldfastClient', () => {
     await client.cancel(id)
     expect(await client.job('01900000-0000-7000-8000-00000000dead')).toBeUndefined()
     const worker = await startWorker(serving.holdfast, [greet], { logger: quiet })
-    expect((await client.wait((await client.enqueue(greet, { name: 'run' })).id)).status).toBe('completed')
+    expect((await client.wait(await client.enqueue(greet, { name: 'run' }))).status).toBe('completed')
     await worker.stop()
   })
 })
