@@ -19,6 +19,7 @@ type Checked =
   | 'sharedKeys'
   | 'encrypt'
   | 'redact'
+  | 'searchable'
 
 /**
  * What can be stored about a type without its worker, with the names and ranges of a definition. What is left out has its default in a new
@@ -49,6 +50,8 @@ export interface TypeState {
   sensitive: boolean
   encrypt: boolean
   redact: string[]
+  /** Paths of the payload whose values are found by index. */
+  searchable: string[]
   sharedKeys: boolean
   /** 0: no result is kept. */
   maxResultBytes: number
@@ -76,6 +79,7 @@ const stored: Record<keyof TypeSettings, (made: Made, given: TypeSettings) => Pa
   sharedKeys: ({ sharedKeys }) => ({ shared_keys: sharedKeys }),
   encrypt: ({ encrypt }) => ({ encrypted: encrypt }),
   redact: ({ redact }) => ({ redact: redact.length === 0 ? null : [...redact] }),
+  searchable: ({ searchable }) => ({ searchable: searchable.length === 0 ? null : [...searchable] }),
   keepResult: ({ maxResultBytes }) => ({ max_result_bytes: maxResultBytes }),
   maxResultBytes: ({ maxResultBytes }) => ({ max_result_bytes: maxResultBytes }),
   onDead: ({ onDead }) => ({ on_dead: onDead ?? null }),
@@ -126,6 +130,7 @@ export function typeState(type: string, { settings, registered, overrides: said 
     unique: settings.uniqueness,
     encrypt: settings.encrypted,
     redact: settings.redact ?? [],
+    searchable: settings.searchable ?? [],
     sharedKeys: settings.shared_keys,
     maxResultBytes: settings.max_result_bytes,
     alertExpired: settings.alert_expired,

@@ -126,6 +126,13 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   redact?: readonly string[]
   /**
+   * Paths of the payload whose values are found by index, however many jobs there are, such as `order.id`: field names joined by dots, where
+   * texts, numbers, true, false or null stand, or lists of them.
+   * @range at most 8
+   * @default []
+   */
+  searchable?: readonly string[]
+  /**
    * False: what `run` returns is not looked at and not kept.
    * @default true
    */
@@ -181,6 +188,7 @@ export const definitionFields = [
     'sharedKeys',
     'encrypt',
     'redact',
+    'searchable',
     'keepResult',
     'maxResultBytes',
     ...isolationFields,

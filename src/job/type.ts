@@ -12,6 +12,7 @@ import { readRedactPaths } from './redaction.js'
 import { trueOrFalse, wholeNumber } from './refused.js'
 import { type Backoff, type BackoffFunction, defaultBackoff, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
+import { readSearchable } from './searchable.js'
 import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
 import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
@@ -56,6 +57,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly encrypt: boolean
   /** Paths of the payload that people do not see. */
   readonly redact: readonly string[]
+  /** Paths of the payload whose values are found by index. */
+  readonly searchable: readonly string[]
   /** Most bytes of JSON that are kept of what `run` returns; 0: nothing of it. */
   readonly maxResultBytes: number
   /** What a worker calls when a job has ended. */
@@ -175,6 +178,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     isolation: chunk ? { ...isolation, atOnce: isolation.atOnce ?? 1 } : isolation,
     encrypt,
     redact: Object.freeze([...(definition.redact ?? [])]),
+    searchable: check.read(() => readSearchable(definition), []),
     maxResultBytes: check.read(() => readResultBytes(definition), 0),
     ...check.read(() => readTypeHooks(definition, type), noHooks),
     webhook: check.read(() => readWebhook(definition.webhook, type), undefined),

@@ -25,6 +25,7 @@ const notOverHttp = {
   unique: ({ unique }: AnyJobType) => unique !== undefined,
   encrypt: ({ encrypt }: AnyJobType) => encrypt,
   redact: ({ redact }: AnyJobType) => redact.length > 0,
+  searchable: ({ searchable }: AnyJobType) => searchable.length > 0,
   webhook: ({ webhook }: AnyJobType) => webhook !== undefined,
   'onDead.enqueue': ({ onDead }: AnyJobType) => onDead !== undefined,
   alertExpired: ({ alertExpired }: AnyJobType) => alertExpired,

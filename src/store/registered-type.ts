@@ -20,6 +20,7 @@ export interface RegisteredType {
   encrypt?: boolean
   sharedKeys?: boolean
   redact?: readonly string[]
+  searchable?: readonly string[]
   maxResultBytes?: number
   /** The type of which a job is enqueued for each that died. */
   onDead?: string | undefined
@@ -45,5 +46,6 @@ export function registerValues(types: readonly RegisteredType[], update: boolean
     types.map((t) => t.alertExpired ?? false),
     types.map((t) => t.onDead ?? null),
     types.map((t) => t.version ?? 1),
+    types.map((t) => (t.searchable?.length ? JSON.stringify(t.searchable) : null)),
   ]
 }

@@ -275,4 +275,5 @@ export interface StoredType {
   alert_expired: boolean
   on_dead: string | null
   version: number
+  searchable: string[] | null
 }

@@ -58,3 +58,41 @@ test('jobs filters by what GET /jobs filters by, and refuses what it does not kn
   await expect(found({ type: 'nosuch' })).rejects.toMatchObject({ code: 'unknown_type' })
   await expect(found({ lane: 'nosuch' })).rejects.toMatchObject({ code: 'unknown_lane' })
 })
+
+test('a job that waits is found in the lane that its type has left, however many others are newer', async () => {
+  const { holdfast } = await makeQueue()
+  const { id } = await holdfast.enqueue(print, {}, { delay: '1h' })
+  await holdfast.flow.moveType('print', 'maintenance', { by: 'ada' })
+  await holdfast.flow.moveType('print', 'interactive', { by: 'ada' })
+  const other = defineType({ type: 'other', lane: 'interactive' })
+  await holdfast.enqueueMany(Array.from({ length: 150 }, (_, n) => other.job({ n })))
+  expect((await holdfast.jobs({ lane: 'default' })).jobs.map((job) => job.id)).toEqual([id])
+})
+
+test('jobs are found by when they ended, those too whose clock was ahead, and those of days that lie whole in the time', async () => {
+  const { holdfast, sql } = await makeQueue()
+  const day = 86_400_000
+  const at = (days: number) => new Date(Date.now() + days * day)
+  await holdfast.enqueueMany(Array.from({ length: 150 }, (_, n) => print.job({ n })))
+  const ended = async (made: number, end: number) => {
+    const [{ id } = {}] = await sql(
+      `with job as (
+         insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload)
+         select holdfast.first_id_at($1), t.id, 5, 5, $1, '{}' from holdfast.types as t where t.name = 'print' returning id
+       ) insert into holdfast.history (job_id, ended_at, outcome, attempt) select id, $2, 'completed', 1 from job returning job_id as id`,
+      [at(made), at(end)],
+    )
+    return id as string
+  }
+  const late = await ended(-9, -0.5)
+  const usual = await ended(-3.5, -3.4)
+  const ahead = await ended(-2.8, -3.3)
+  const today = await ended(-0.05, 0)
+  const found = async (filter: object) => (await holdfast.jobs(filter)).jobs.map((job) => job.id)
+  expect(await found({ endedAfter: at(-3.45), endedBefore: at(-3.25) })).toEqual([ahead, usual])
+  expect(await found({ endedBefore: at(-3.25) })).toEqual([ahead, usual])
+  expect(await found({ endedAfter: at(-2), endedBefore: at(-0.1) })).toEqual([late])
+  expect(await found({ endedAfter: at(-3.45) })).toEqual([today, ahead, usual, late])
+  expect(await found({ endedAfter: at(-2) })).toEqual([today, late])
+  expect(await found({ endedBefore: at(-4) })).toEqual([])
+})

@@ -30,6 +30,7 @@ const asks: [field: string, what: string, ask: Ask][] = [
   ['type', 'defineType', (type) => defineType({ type })],
   ['lane', 'defineType', (lane) => defineType({ type: 'other', lane })],
   ['redact', 'defineType', (path) => defineType({ type: 'other', redact: [path] })],
+  ['searchable', 'defineType', (path) => defineType({ type: 'other', searchable: [path] })],
   ['type', 'cancelMany', (type) => holdfast.cancelMany({ type }, by)],
   ['lane', 'cancelMany', (lane) => holdfast.cancelMany({ lane }, by)],
   ['concurrencyKey', 'cancelMany', (concurrencyKey) => holdfast.cancelMany({ concurrencyKey }, by)],

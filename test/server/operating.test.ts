@@ -144,12 +144,20 @@ describe('a job type', () => {
       timeout: '30s',
       approval: { quorum: 2 },
       redact: ['card'],
+      searchable: ['order.id'],
       unique: { by: 'payload' },
     }
     const made = await call('PUT', path, { ...settings, backoff: { base: '10s' }, on_dead: 'greet', why: 'new' }, operator)
     expect(made.body).toMatchObject({
       ...{ type: 'mail.send', lane: 'maintenance', priority: 7, timeout_ms: 30_000, max_attempts: 5, redact: ['card'] },
-      ...{ approval: { quorum: 2 }, on_dead: 'greet', backoff: { base: 10_000, factor: 2 }, version: 1, gate: null },
+      ...{
+        searchable: ['order.id'],
+        approval: { quorum: 2 },
+        on_dead: 'greet',
+        backoff: { base: 10_000, factor: 2 },
+        version: 1,
+        gate: null,
+      },
     })
     expect(await lastLine('define_type')).toMatchObject({ actor: 'on-call', target: 'mail.send', why: 'new', before: null })
     const job = (await call('POST', '/jobs', { type: 'mail.send', payload: { card: 1 } })).body.id

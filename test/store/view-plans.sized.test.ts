@@ -56,12 +56,17 @@ async function storeRare(client: pg.Client): Promise<void> {
   await client.query(
     `insert into holdfast.types (name, lane_id) select 'rare', id from holdfast.lanes where name = 'maintenance'`,
   )
-  const kinds = ['type', 'key', 'tag', 'owner', 'cancelled', 'awaiting_approval', 'blocked']
+  await client.query(`update holdfast.types set searchable = '["n"]' where name = 'bare'`)
+  // As if that had been so from the first job on.
+  await client.query('update holdfast.types set searchable_from = default')
+  const kinds = ['type', 'key', 'tag', 'owner', 'payload', 'ended', 'cancelled', 'awaiting_approval', 'blocked']
   for (const [n, kind] of kinds.entries()) {
     const { rows } = await client.query(
-      `insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload, concurrency_key, tags, owner)
-       select (left(holdfast.first_id_at(holdfast.now() - interval '1 hour')::text, 35) || $2)::uuid, t.id, 5, 5, holdfast.now(), '{}', case when $1 = 'key' then 'acme' end,
-              case when $1 = 'tag' then '{urgent}'::text[] end, case when $1 = 'owner' then 'billing' end
+      `insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, payload, concurrency_key, tags, owner, search_keys)
+       select (left(holdfast.first_id_at(holdfast.now() - interval '1 hour')::text, 35) || $2)::uuid, t.id, 5, 5, holdfast.now(),
+              case when $1 = 'payload' then '{"n": 7}' else '{}' end::json, case when $1 = 'key' then 'acme' end,
+              case when $1 = 'tag' then '{urgent}'::text[] end, case when $1 = 'owner' then 'billing' end,
+              case when $1 = 'payload' then holdfast.search_keys('["n"]', '{"n": 7}') end
        from holdfast.types as t where t.name = case when $1 = 'type' then 'rare' else 'bare' end returning id`,
       [kind, String(n)],
     )
@@ -74,8 +79,9 @@ async function storeRare(client: pg.Client): Promise<void> {
       )
     } else {
       await client.query(
-        `insert into holdfast.history (job_id, ended_at, outcome, attempt) values ($1, holdfast.now(), $2::text::holdfast.outcome, 1)`,
-        [rows[0].id, kind === 'cancelled' ? kind : 'completed'],
+        `insert into holdfast.history (job_id, ended_at, outcome, attempt)
+         values ($1, holdfast.now() - $3::text::interval, $2::text::holdfast.outcome, 1)`,
+        [rows[0].id, kind === 'cancelled' ? kind : 'completed', kind === 'ended' ? '30 minutes' : '0'],
       )
     }
   }
@@ -127,6 +133,9 @@ describe('the first page of a search has the few jobs that fit, although all oth
     cancelled: { status: 'cancelled' },
     awaiting_approval: { status: 'awaiting_approval' },
     blocked: { status: 'blocked' },
+    payload: { type: 'bare', payload: { n: 7 } },
+    ended: { endedAfter: new Date(Date.now() - 40 * 60_000), endedBefore: new Date(Date.now() - 20 * 60_000) },
+    lane: { lane: 'maintenance' },
     'type and status': { type: 'rare', status: 'completed' },
     'tag, type and status': { tags: ['urgent'], type: 'bare', status: 'completed' },
     'lane and status': { lane: 'maintenance', status: 'completed' },
@@ -160,6 +169,8 @@ describe('the first page of a search has the few jobs that fit, although all oth
       bodies_by_type: { type: 'rare' },
       bodies_by_key: { key: 'acme' },
       bodies_by_tag: { tags: ['urgent'] },
+      bodies_by_search_keys: { type: 'bare', payload: '{"n": 7}' },
+      history_by_ended_at: { endedAfter: new Date(Date.now() - 40 * 60_000), endedBefore: new Date(Date.now() - 20 * 60_000) },
       bodies_by_owner: { owner: 'billing' },
       history_by_outcome: { status: 'cancelled' },
       waiting_by_status: { status: 'awaiting_approval' },
@@ -174,7 +185,7 @@ describe('the first page of a search has the few jobs that fit, although all oth
       const nodes = await plansOf(fresh, () =>
         fresh.query(statement('listJobs').text, [
           ...fields.map((field) => values[field] ?? null),
-          ...[null, [], values.fingerprint ?? null, values.batch ?? null, null, null],
+          ...[null, [], values.fingerprint ?? null, values.batch ?? null, values.endedAfter ?? null, values.endedBefore ?? null],
         ]),
       )
       const whole = nodes.filter((node) => node.type === 'Seq Scan' && large.has(node.table ?? '')).map((node) => node.table)

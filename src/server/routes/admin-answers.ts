@@ -40,9 +40,9 @@ export function gateAnswer(gate: GateState): GateAnswer {
 }
 
 export function typeAnswer(state: TypeState, gate: GateState | undefined): TypeAnswer {
-  const { type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, version } = state
+  const { type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, searchable, version } = state
   return {
-    ...{ type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, version },
+    ...{ type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, searchable, version },
     max_attempts: state.maxAttempts,
     timeout_ms: state.timeoutMs,
     shared_keys: state.sharedKeys,

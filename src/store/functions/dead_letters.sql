@@ -107,7 +107,8 @@ begin
   -- Attempts are counted from one again, and what an earlier number said must not outrank them.
   delete from holdfast.progress as p where p.job_id = any (v_dead);
   if p_payload is not null then
-    update holdfast.bodies as b set payload = p_payload::json, version = nullif(t.version, 1) from holdfast.types as t
+    update holdfast.bodies as b set payload = p_payload::json, version = nullif(t.version, 1),
+      search_keys = case when t.searchable is not null then holdfast.search_keys(t.searchable, p_payload::jsonb) end from holdfast.types as t
     where b.id = any (v_dead) and t.id = b.type_id;
     delete from holdfast.checkpoints as c where c.job_id = any (v_dead);
     delete from holdfast.steps as s where s.job_id = any (v_dead);

@@ -138,6 +138,7 @@ begin
     select a.ordinal, a.id, t.id as type_id, t.lane_id, coalesce(a.priority, t.priority) as priority,
            coalesce(a.max_attempts, t.max_attempts) as max_attempts, a.payload, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.tags::text[] as tags,
            nullif(coalesce(a.version, t.version), 1) as version,
+           case when t.searchable is not null then holdfast.search_keys(t.searchable, a.payload::jsonb) end as search_keys,
            case when t.gated then holdfast.next_position(t.id, a.concurrency_key) end as position,
            coalesce(a.run_at, v_now + a.delay_ms * interval '1 millisecond') as run_at,
            case when t.approval is not null or a.approval is not null then holdfast.approval_rule(t.approval, a.approval) end as approval
@@ -149,13 +150,15 @@ begin
     where not a.taken
   ), stored as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags, version, position)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position
+                                 owner, tags, version, position, search_keys)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position,
+           search_keys
     from asked where p_fresh
   ), stored_unless_known as (
     insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                                 owner, tags, version, position)
-    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position
+                                 owner, tags, version, position, search_keys)
+    select id, type_id, priority, max_attempts, v_now, run_at, key, concurrency_key, unique_key, traceparent, payload::json, p_owner, tags, version, position,
+           search_keys
     from asked where not p_fresh order by id
     on conflict do nothing
     returning id

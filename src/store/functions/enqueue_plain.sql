@@ -22,7 +22,7 @@ begin
   end if;
   select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
          not t.gated and t.approval is null and t.version = 1 and coalesce(p_version, 1) = 1 and not holdfast.may_be_behind() as plain,
-         t.encrypted, coalesce(p_unique::jsonb, t.uniqueness) as uniqueness, holdfast.key_owner(t.shared_keys, p_owner) as key_owner
+         t.encrypted, t.searchable, coalesce(p_unique::jsonb, t.uniqueness) as uniqueness, holdfast.key_owner(t.shared_keys, p_owner) as key_owner
   into v_type from holdfast.types as t where t.name = p_type;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
@@ -50,9 +50,9 @@ begin
       p_unique_keys => case when p_unique_key is not null then array[p_unique_key] end) as e);
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                               owner)
+                               owner, search_keys)
   values (p_id, v_type.id, v_type.priority, v_type.max_attempts, v_now, p_key, p_concurrency_key, v_unique.key, p_trace, p_payload::json,
-          p_owner);
+          p_owner, case when v_type.searchable is not null then holdfast.search_keys(v_type.searchable, p_payload::jsonb) end);
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)
   values (v_now, p_id, v_type.id, v_type.lane_id, v_type.priority, 1);
   if p_wake_always then
@@ -79,26 +79,31 @@ declare
   v_type holdfast.types;
   v_type_ids integer[];
   v_lane_ids smallint[];
+  -- Of each type, where any of them has paths to search by.
+  v_searchable jsonb[];
   v_stored integer;
   v_queued integer;
 begin
   if cardinality(p_types) = 1 then
     select * into v_type from holdfast.types as t where t.name = p_types[1];
     v_lane_ids := array[v_type.lane_id];
+    v_searchable := case when v_type.searchable is not null then array_fill(v_type.searchable, array[cardinality(p_ids)]) end;
   else
     select array_agg(t.id order by a.ordinal), array_agg(t.lane_id order by a.ordinal),
-           array_agg(coalesce(a.priority, t.priority) order by a.ordinal), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.ordinal)
-    into v_type_ids, v_lane_ids, p_priorities, p_max_attempts
+           array_agg(coalesce(a.priority, t.priority) order by a.ordinal), array_agg(coalesce(a.max_attempts, t.max_attempts) order by a.ordinal),
+           case when count(t.searchable) > 0 then array_agg(t.searchable order by a.ordinal) end
+    into v_type_ids, v_lane_ids, p_priorities, p_max_attempts, v_searchable
     from unnest(p_types, p_priorities, p_max_attempts) with ordinality as a (type, priority, max_attempts, ordinal)
     left join holdfast.types as t on t.name = a.type;
   end if;
   insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, idempotency_key, concurrency_key, unique_key, traceparent, payload,
-                               owner)
+                               owner, search_keys)
   select a.id, coalesce(a.type_id, v_type.id), coalesce(a.priority, v_type.priority), coalesce(a.max_attempts, v_type.max_attempts),
-         v_now, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.payload::json, p_owner
+         v_now, a.key, a.concurrency_key, a.unique_key, a.traceparent, a.payload::json, p_owner,
+         case when a.searchable is not null then holdfast.search_keys(a.searchable, a.payload::jsonb) end
   from (select unnest(p_ids) as id, unnest(v_type_ids) as type_id, unnest(p_priorities) as priority,
                unnest(p_max_attempts) as max_attempts, unnest(p_keys) as key, unnest(p_concurrency_keys) as concurrency_key,
-               unnest(p_unique_keys) as unique_key,
+               unnest(p_unique_keys) as unique_key, unnest(v_searchable) as searchable,
                unnest(p_traces) as traceparent, unnest(p_payloads) as payload) as a;
   get diagnostics v_stored = row_count;
   insert into holdfast.queue (ready_at, job_id, type_id, lane_id, priority, attempt)

@@ -59,7 +59,8 @@ begin
   perform holdfast.tell_replaced(v_was, p_move, p_payload, p_priority, p_max_attempts, p_concurrency_key, v_run_at, p_owner);
   v_asks := holdfast.ask_again(p_job, v_was.payload::text = p_payload, p_approval, v_run_at);
   update holdfast.bodies as b
-  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key, run_at = v_run_at
+  set payload = p_payload::json, priority = p_priority, max_attempts = p_max_attempts, concurrency_key = p_concurrency_key, run_at = v_run_at,
+      search_keys = (select holdfast.search_keys(t.searchable, p_payload::jsonb) from holdfast.types as t where t.id = b.type_id and t.searchable is not null)
   where b.id = p_job;
   if v_was.payload::text <> p_payload then
     -- What it has done so far was about the old one.

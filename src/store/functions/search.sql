@@ -98,11 +98,14 @@ as $$
      where h.job_id = p_job and h.outcome in ('completed', 'cancelled', 'discarded') order by h.ended_at desc limit 1))
 $$;
 
--- The newest job before p_before that one index of bodies has for what is asked: of one of these types, with all these tags, this key or owner.
+-- The newest job before p_before that one index of bodies has for what is asked: of one of these types, with all these tags, this key or owner,
+-- all these keys of searchable paths.
 -- Null: there is none. Types and tags are looked up a day at a time, the newest first, because their indexes are in no order: at most what
 -- one day has of them is read. The index on types knows pages and no rows, and costs an enqueue nothing; p_before is compared as text, so
 -- that no plan takes the primary key instead.
-create or replace function holdfast.newest_with(p_types integer[], p_tags text[], p_key text, p_owner text, p_before uuid) returns uuid
+create or replace function holdfast.newest_with(
+  p_types integer[], p_tags text[], p_key text, p_owner text, p_search bigint[], p_before uuid
+) returns uuid
 language plpgsql stable
 set enable_seqscan = off set jit = off set plan_cache_mode = force_custom_plan
 as $$
@@ -126,6 +129,9 @@ begin
     if p_tags is not null then
       execute format('select max(b.id::text collate "C") from holdfast.%I as b where b.tags @> $1 and b.id::text collate "C" < $2', v_day)
         into v_of_day using p_tags, p_before::text;
+    elsif p_search is not null then
+      execute format('select max(b.id::text collate "C") from holdfast.%I as b where b.search_keys @> $1 and b.id::text collate "C" < $2', v_day)
+        into v_of_day using p_search, p_before::text;
     else
       execute format('select max(b.id::text collate "C") from holdfast.%I as b where b.type_id = any ($1) and b.id::text collate "C" < $2', v_day)
         into v_of_day using p_types, p_before::text;
@@ -170,16 +176,22 @@ declare
   v_type constant integer := case when p_type is not null then holdfast.type_named(p_type) end;
   v_lane constant smallint := case when p_lane is not null then holdfast.lane_named(p_lane) end;
   v_readable constant integer[] := array(select t.id from holdfast.types as t where t.name = any (p_readable));
-  -- Which types' jobs can be meant. A live job can still stand in a lane that its type has left, so its lane says nothing of its type.
+  -- Which types' jobs can be meant. A live job can still stand in a lane that its type has left.
   v_types constant integer[] := case
     when v_type is not null then array[v_type]
-    when v_lane is not null and p_status in ('completed', 'cancelled', 'discarded', 'dead')
-      then array(select t.id from holdfast.types as t where t.lane_id = v_lane) end;
+    when v_lane is not null then array(
+      select t.id from holdfast.types as t
+      where t.lane_id = v_lane or v_lane = any (t.past_lanes) and coalesce(p_status, 'live') not in ('completed', 'cancelled', 'discarded', 'dead')) end;
+  -- What its payload has to have where the type calls it searchable, and from which job on that is known.
+  v_search bigint[];
+  v_search_from uuid;
   v_first constant uuid := coalesce(holdfast.first_id_at(p_created_after - interval '1 day'), '00000000-0000-0000-0000-000000000000');
   -- What has ended before a time was made before it.
   v_before uuid := least(p_before, holdfast.first_id_at(least(p_created_before, p_ended_before) + interval '1 day'),
                          'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid);
   v_ended constant boolean := p_ended_after is not null or p_ended_before is not null;
+  -- How often the days of history may still be looked at: a look can read a million rows.
+  v_by_end integer := case when v_ended then 3 else 0 end;
   v_portion integer := 100;
   v_found integer := 0;
   v_looked integer := 0;
@@ -191,6 +203,9 @@ declare
   v_to uuid;
   v_job record;
 begin
+  if v_type is not null and p_payload is not null then
+    select holdfast.search_keys(t.searchable, p_payload), t.searchable_from into v_search, v_search_from from holdfast.types as t where t.id = v_type;
+  end if;
   ids := '{}';
   loop
     v_portion := least(v_portion, p_look - v_looked);
@@ -222,7 +237,7 @@ begin
         and (p_payload is not null or p_text is not null or p_status is null or holdfast.has_status(v_id, p_status))
         and v_id is distinct from ids[v_found];
       if v_fits then
-        v_any := true;
+        v_any := v_any or v_search is null or v_before <= v_search_from;
         v_bytes := v_bytes + octet_length(v_job.payload::text);
         v_fits := (p_payload is null or v_job.payload::jsonb @> p_payload)
           and (p_text is null or holdfast.has_text(v_id, p_text, concat_ws(' ', v_id, v_job.idempotency_key, v_job.concurrency_key,
@@ -230,6 +245,7 @@ begin
           and ((p_payload is null and p_text is null) or p_status is null or holdfast.has_status(v_id, p_status));
       end if;
       if v_fits then
+        v_any := true;
         ids := ids || v_id;
         v_found := v_found + 1;
       end if;
@@ -245,13 +261,18 @@ begin
     else
       -- A whole portion in vain: go where the indexes know of one, and begin with a small portion again. Each is asked from where the last one led.
       v_portion := 100;
-      for v_by in 1..4 loop
-        continue when (array[p_concurrency_key is null, p_owner is null, p_tags is null, v_types is null])[v_by];
-        v_to := holdfast.newest_with(case v_by when 4 then v_types end, case v_by when 3 then p_tags end,
-                                     case v_by when 1 then p_concurrency_key end, case v_by when 2 then p_owner end, v_before);
+      for v_by in 1..6 loop
+        continue when (array[p_concurrency_key is null, p_owner is null, p_tags is null, v_by_end = 0, v_search is null or v_before <= v_search_from,
+                             v_types is null or v_search is not null and v_before > v_search_from])[v_by];
+        v_to := case v_by
+          when 4 then holdfast.newest_ended(p_ended_after, p_ended_before, v_before)
+          when 5 then greatest(v_search_from, holdfast.newest_with(null, null, null, null, v_search, v_before))
+          else holdfast.newest_with(case v_by when 6 then v_types end, case v_by when 3 then p_tags end,
+                                    case v_by when 1 then p_concurrency_key end, case v_by when 2 then p_owner end, null, v_before) end;
         if v_to is null then
           return;
         end if;
+        v_by_end := v_by_end - (v_by = 4)::integer;
         v_before := least(v_before, holdfast.id_behind(v_to));
       end loop;
     end if;

@@ -15,7 +15,8 @@ create or replace function holdfast.type_settings(p_type text) returns jsonb lan
   select jsonb_build_object(
     'lane', l.name, 'priority', t.priority, 'max_attempts', t.max_attempts, 'timeout_ms', t.timeout_ms, 'backoff', t.backoff,
     'approval', t.approval, 'uniqueness', t.uniqueness, 'sensitive', t.sensitive, 'encrypted', t.encrypted, 'redact', t.redact,
-    'shared_keys', t.shared_keys, 'max_result_bytes', t.max_result_bytes, 'alert_expired', t.alert_expired, 'on_dead', t.on_dead, 'version', t.version)
+    'shared_keys', t.shared_keys, 'max_result_bytes', t.max_result_bytes, 'alert_expired', t.alert_expired, 'on_dead', t.on_dead, 'version', t.version,
+    'searchable', t.searchable)
   from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = p_type
 $$;
 
@@ -47,7 +48,8 @@ begin
   end if;
   -- Asked for first: an insert that finds its name taken has used up an id.
   if not exists (select from holdfast.types as t where t.name = p_type) then
-    insert into holdfast.types (name, lane_id, defined_lane) values (p_type, v_lane, v_lane) on conflict (name) do nothing;
+    insert into holdfast.types (name, lane_id, defined_lane, searchable) values (p_type, v_lane, v_lane, nullif(p_fields -> 'searchable', 'null'))
+    on conflict (name) do nothing;
     if not found then
       -- Somebody else has defined it a moment ago: then this is a change.
       perform holdfast.define_type(p_type, p_fields, p_guards, p_actor);
@@ -114,6 +116,7 @@ create or replace function holdfast.write_type(p_type text, p_fields jsonb) retu
     shared_keys = coalesce((p_fields ->> 'shared_keys')::boolean, t.shared_keys),
     max_result_bytes = coalesce((p_fields ->> 'max_result_bytes')::integer, t.max_result_bytes),
     alert_expired = coalesce((p_fields ->> 'alert_expired')::boolean, t.alert_expired),
-    on_dead = case when p_fields ? 'on_dead' then p_fields ->> 'on_dead' else t.on_dead end
+    on_dead = case when p_fields ? 'on_dead' then p_fields ->> 'on_dead' else t.on_dead end,
+    searchable = case when p_fields ? 'searchable' then nullif(p_fields -> 'searchable', 'null') else t.searchable end
   where t.name = p_type
 $$;

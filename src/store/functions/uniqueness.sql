@@ -221,9 +221,10 @@ begin
       stored := true;
     elsif what = 'queued_behind' then
       insert into holdfast.bodies (id, type_id, priority, max_attempts, created_at, run_at, concurrency_key, unique_key, payload,
-                                   owner, position)
+                                   owner, position, search_keys)
       values (v_job.id, v_job.type_id, v_job.priority, v_job.max_attempts, v_now, v_job.due_at, v_job.concurrency_key, v_job.key,
-              v_job.payload::json, p_owner, holdfast.next_position(v_job.type_id, v_job.concurrency_key));
+              v_job.payload::json, p_owner, holdfast.next_position(v_job.type_id, v_job.concurrency_key),
+              (select holdfast.search_keys(t.searchable, v_job.payload::jsonb) from holdfast.types as t where t.id = v_job.type_id and t.searchable is not null));
       perform holdfast.follow_key(v_job.id);
       if v_job.approval is not null then
         -- It is asked for when the job in front has ended.

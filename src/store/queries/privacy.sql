@@ -33,8 +33,9 @@ from holdfast.results as r join holdfast.bodies as b on b.id = r.job_id join hol
 where r.job_id > $1::text::uuid order by r.job_id limit $2::text::integer
 
 -- name: putEncrypted
--- Puts encrypted payloads in place of what they were made from. One that has changed meanwhile is left as it is.
-update holdfast.bodies as b set payload = n.made::json from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
+-- Puts encrypted payloads in place of what they were made from. One that has changed meanwhile is left as it is. Nothing can be searched for
+-- in them.
+update holdfast.bodies as b set payload = n.made::json, search_keys = null from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, was, made)
 where b.id = n.id and b.payload::text = n.was
 returning b.id::text as id
 

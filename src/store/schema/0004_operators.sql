@@ -38,13 +38,26 @@ create index dead_letters_newest on holdfast.dead_letters (died_at, job_id);
 
 create index dead_letters_newest_of_type on holdfast.dead_letters (type_id, died_at, job_id);
 
--- To search by: a job without a key or tags pays for neither. Every job has a type, so that index knows which pages have which types, and no rows:
+-- To search by: a job without a key, tags or searchable paths pays for neither. Every job has a type, so that index knows which pages have which types, and no rows:
 -- an enqueue writes nothing into it.
 create index bodies_by_key on holdfast.bodies (concurrency_key, id) where concurrency_key is not null;
 
 create index bodies_by_tag on holdfast.bodies using gin (tags) where tags is not null;
 
+-- searchable: a list of paths of the payload whose values are found by index; the jobs from searchable_from on, by id, have keys of all of them.
+-- past_lanes: every lane the type was ever in, because a job that waits for its time stands in the one of then until it comes.
+alter table holdfast.types add column searchable jsonb, add column searchable_from uuid not null default '00000000-0000-0000-0000-000000000000',
+  add column past_lanes smallint[] not null default '{}';
+
+-- What stands at the paths that its type calls searchable, as search_keys makes it; null for most, where it takes no room.
+alter table holdfast.bodies add column search_keys bigint[];
+
+create index bodies_by_search_key on holdfast.bodies using gin (search_keys) where search_keys is not null;
+
 create index bodies_by_type on holdfast.bodies using brin (type_id int4_minmax_multi_ops) with (pages_per_range = 16, autosummarize = on);
+
+-- When jobs ended. Rows come in the order of that time, so that an index which knows pages and no rows finds them, and costs a job nothing.
+create index history_by_time on holdfast.history using brin (ended_at) with (pages_per_range = 32, autosummarize = on);
 
 -- To find the few that wait for people, a signal or a retry among very many that are scheduled, which do not pay for it.
 create index waiting_by_status on holdfast.waiting (status, job_id) where status <> 'scheduled';

@@ -31,6 +31,7 @@ export function TypeSettings({ type }: { type: string }) {
               <Fact name="Results">{stored.max_result_bytes === 0 ? 'not kept' : `up to ${stored.max_result_bytes} bytes`}</Fact>
               <Fact name="Payload">{stored.encrypt ? 'encrypted' : 'stored as it is'}</Fact>
               {stored.redact.length > 0 && <Fact name="Not shown">{stored.redact.join(', ')}</Fact>}
+              {stored.searchable.length > 0 && <Fact name="Searchable">{stored.searchable.join(', ')}</Fact>}
               {stored.on_dead !== null && <Fact name="A dead job enqueues">{stored.on_dead}</Fact>}
               <Fact name="Registered">
                 <Moment at={stored.registered_at} />
