@@ -248,7 +248,10 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
 
   test('finds everything it did in the audit log', async () => {
     await at('/audit')
-    await shows('table[aria-label="Audit log"]', new RegExp(`rerun execution[\\s\\S]*${execution}[\\s\\S]*the parcel was lost`))
+    const short = execution.slice(-8)
+    await shows('table[aria-label="Audit log"]', new RegExp(`rerun execution[\\s\\S]*${short}[\\s\\S]*the parcel was lost`))
+    const row = page.locator('tr', { hasText: 'rerun execution' })
+    expect(await row.getByRole('link', { name: short }).getAttribute('href')).toContain(`/workflows/${execution}`)
     for (const action of ['cancel jobs', 'pause type', 'resume type', 'cancel job', 'replay', 'discard', 'approve'])
       await shows('table[aria-label="Audit log"]', new RegExp(action))
   })

@@ -20,13 +20,14 @@ interface DrainProps {
 export function Drain({ of, workers, otherwise, brief = false }: DrainProps) {
   const found = forecast(of)
   if (found === undefined) return otherwise
-  const sooner = <Sooner ms={drainsWith(of, workers, more)} grows={'growsPerMinute' in found} />
+  const withMore = drainsWith(of, workers, more)
+  const sooner = <Sooner ms={withMore} grows={'growsPerMinute' in found} />
   if ('growsPerMinute' in found) {
     return (
       <span>
         <span className="status" data-status="failed">
-          what waits grows by {short.format(found.growsPerMinute)} a minute
-        </span>
+          what waits grows by {short.format(found.growsPerMinute)} a minute{withMore !== undefined && ','}
+        </span>{' '}
         {sooner}
       </span>
     )
@@ -36,6 +37,7 @@ export function Drain({ of, workers, otherwise, brief = false }: DrainProps) {
     <span title="from how much less waits than 1, 5 and 15 minutes ago">
       {!brief && 'drains in '}about {inWords(found.drainsInMs)}{' '}
       <span className="soft">({`${inWords(found.soonestMs)} to ${latest}`})</span>
+      {found.drainsInMs > worthMoreMs && withMore !== undefined && ', '}
       {found.drainsInMs > worthMoreMs && sooner}
     </span>
   )
@@ -45,5 +47,5 @@ function Sooner({ ms, grows }: { ms: number | null | undefined; grows: boolean }
   if (ms === undefined) return null
   const words =
     ms === null ? `also with ${more} more workers` : `${grows ? 'drains in ' : ''}${inWords(ms)} with ${more} more workers`
-  return <span className="soft">, {words}</span>
+  return <span className="soft">{words}</span>
 }

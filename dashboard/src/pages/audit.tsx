@@ -71,7 +71,7 @@ export function Audit() {
                 ),
               },
               { name: 'Action', cell: ({ action }) => action.replaceAll('_', ' ') },
-              { name: 'Target', cell: targetOf },
+              { name: 'Target', cell: (line) => targetOf(line) ?? '–' },
               { name: 'Why', cell: ({ why }) => why ?? '–' },
               { name: 'Change', cell: (line) => <Change line={line} /> },
             ]}

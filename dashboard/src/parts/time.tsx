@@ -54,7 +54,8 @@ export function Moment({ at }: { at: string | null }) {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
   const ago = current - date.getTime()
-  const words = ago >= 0 ? `${inWords(ago)} ago` : `in ${inWords(-ago)}`
+  // The clock of the page goes by whole seconds: what has happened since its last one is no time to come.
+  const words = ago >= 0 ? `${inWords(ago)} ago` : ago > -1_000 ? 'now' : `in ${inWords(-ago)}`
   return (
     <time dateTime={at} title={`${exact.format(date)} · ${date.toISOString()}`}>
       {words}

@@ -22,7 +22,8 @@ export function SlotPicture({ lane }: { lane: Lane }) {
   return (
     <div className="slots">
       <p>
-        <b>{busy}</b> {lane.slots === null ? 'slots in use, no limit' : `of ${lane.slots} slots in use`}
+        <b>{busy}</b>{' '}
+        {lane.slots === null ? `${busy === 1 ? 'slot' : 'slots'} in use, no limit` : `of ${lane.slots} slots in use`}
       </p>
       <ul>
         {taken.map((slot) => (
