@@ -91,6 +91,7 @@ export {
   type RunContext,
   Snooze,
 } from './job/run-context.js'
+export type { SmokeOption } from './job/smoke.js'
 export type { JobStatus } from './job/state.js'
 export type { StepInHand, StepKind, StepOptions } from './job/steps.js'
 export { type AnyJobType, defineType, type JobRequest, type JobType } from './job/type.js'

@@ -64,6 +64,7 @@ const said = {
   '--interval': '500 ms to 1 h',
   '--timeout': anyDuration,
   '--within': anyDuration,
+  'smoke --within': '1 s to 1 day',
   'alerts silence --for': anyDuration,
   '--grace': anyDuration,
   'alerts targets rotate --grace': '0 to 30 days',

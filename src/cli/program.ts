@@ -26,6 +26,7 @@ import { addRoles } from './commands/roles.js'
 import { addSchedules } from './commands/schedules.js'
 import { addServe } from './commands/serve.js'
 import { addSettings } from './commands/settings.js'
+import { addSmoke } from './commands/smoke.js'
 import { addTop } from './commands/top.js'
 import { addPause, addTypes } from './commands/types.js'
 import { addUp } from './commands/up-command.js'
@@ -89,6 +90,7 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
       addWorkers,
       addBuilds,
       addCanary,
+      addSmoke,
       addAlerts,
       addSettings,
       addAudit,

@@ -8,6 +8,7 @@ import { type IsolationOptions, isolationFields } from './isolation.js'
 import type { Limits } from './limits.js'
 import type { BackoffOption } from './retry.js'
 import type { RunContext } from './run-context.js'
+import type { SmokeOption } from './smoke.js'
 import type { Upcasts } from './type-fields.js'
 import type { UniqueOption } from './unique.js'
 import type { WebhookOption } from './webhook.js'
@@ -144,6 +145,11 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   maxResultBytes?: number
   /**
+   * One job that shows that a new build can do its work: `holdfast smoke` runs it there.
+   * @default none
+   */
+  smoke?: SmokeOption<StandardSchemaV1.InferInput<Schema>>
+  /**
    * Left out where only enqueueing is needed. What it returns is kept with the job, except for `ctx.snooze(…)`.
    * @default none: it can be enqueued and not run
    */
@@ -191,6 +197,7 @@ export const definitionFields = [
     'searchable',
     'keepResult',
     'maxResultBytes',
+    'smoke',
     ...isolationFields,
     ...hookNames,
     'run',

@@ -13,6 +13,7 @@ import { trueOrFalse, wholeNumber } from './refused.js'
 import { type Backoff, type BackoffFunction, defaultBackoff, readBackoff } from './retry.js'
 import type { RunContext, Snooze } from './run-context.js'
 import { readSearchable } from './searchable.js'
+import { readSmoke, type SmokeOption } from './smoke.js'
 import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
 import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
@@ -69,6 +70,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly reaction: AnyJobType | undefined
   /** Where requests go about its jobs. */
   readonly webhook: Webhook | undefined
+  /** The job that shows that a build can do its work. */
+  readonly smoke: SmokeOption | undefined
   /** Runs one job; of a type with `chunk`, in a call of its own. */
   readonly run: ((payload: Output, context: RunContext) => Returned<Result>) | undefined
   /** How a worker runs several jobs in one call; undefined where it runs each by itself. */
@@ -182,6 +185,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     maxResultBytes: check.read(() => readResultBytes(definition), 0),
     ...check.read(() => readTypeHooks(definition, type), noHooks),
     webhook: check.read(() => readWebhook(definition.webhook, type), undefined),
+    smoke: check.read(() => readSmoke(definition.smoke, type), undefined),
     run: (run && chunk ? alone(chunk.run, type) : run) as (typeof made)['run'],
     chunk,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),

@@ -44,6 +44,16 @@ export class BuildStore {
     return (await this.#database.query<{ build: string | null }>(statement('drainWorker'), values))[0]
   }
 
+  /** Pins a job that is enqueued next. False: no worker of the build lives, runs the type and claims. */
+  async pin(job: string, build: string, type: string, forMs: number): Promise<boolean> {
+    const rows = await this.#database.query<{ pinned: boolean }>(statement('pinJob'), [job, build, type, forMs])
+    return rows[0]?.pinned === true
+  }
+
+  async unpin(job: string): Promise<void> {
+    await this.#database.query(statement('unpinJob'), [job])
+  }
+
   /** Undefined: there is no such build. */
   async canaryFacts<Facts>(build: string, baseline: string | null): Promise<Facts | undefined> {
     const rows = await this.#database.query<{ facts: Facts | null }>(statement('canaryFacts'), [build, baseline])

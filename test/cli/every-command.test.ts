@@ -59,6 +59,7 @@ const elsewhere: Record<string, string> = {
   up: 'it runs everything',
   serve: 'it is the server',
   work: 'it is a worker',
+  smoke: 'it runs a file of handlers, and is typed in journeys/smoke',
   migrate: 'the schema is made in the database itself',
   reencrypt: 'the keys are in the environment of the program',
   'config check': 'it reads the environment',

@@ -13,7 +13,7 @@ test('the examples of docs/canary.md run as they stand', async () => {
   onTestFinished(() => serving.end())
   const { holdfast } = serving
   const greet = defineType({ type: 'greet', run() {} })
-  const [started, told] = blocks(page, 'js') as [string, string]
+  const [started, declared, told] = blocks(page, 'js') as [string, string, string]
   const begun: Awaited<ReturnType<typeof startWorker>>[] = []
   const startHere: typeof startWorker = async (on, source, options) => {
     const worker = await startWorker(on, source, { ...options, logger: quiet })
@@ -31,6 +31,9 @@ test('the examples of docs/canary.md run as they stand', async () => {
     expect(response.status, text).toBe(status)
     expectAnswer(answer, text, path)
   }
+  const [exists, resize] = [async (file: string) => file === 'smoke/small.jpg', async () => ({ bytes: 7 })]
+  const { smoke } = await runExample(`${declared}\nreturn resizeImage`, { defineType, exists, resize })
+  expect(await smoke.check({ bytes: 7 }, smoke.payload)).toBe(true)
   const printed: unknown[] = []
   await runExample(told, { holdfast, console: { log: (text: unknown) => printed.push(text) } })
   expect(printed).toEqual([1, 'wait'])

@@ -4,6 +4,7 @@ import { HoldfastClient } from 'holdfast/client'
 import { startRemoteWorker } from 'holdfast/remote-worker'
 import { createServer } from 'holdfast/server'
 import { runJob } from 'holdfast/testing'
+import { smoke } from 'holdfast/worker'
 import { expect, test } from 'vitest'
 import { toMilliseconds } from '../../src/job/duration.js'
 import { configurationRows } from '../support/configuration-rows.js'
@@ -102,6 +103,7 @@ const takes: Record<string, Take> = {
   '`RunJobOptions`': (options) => runJob(mail, {}, options),
   '`ScheduleDefinition`': (options) =>
     defineSchedule({ name: 'nightly', type: mail, ...('every' in options ? {} : { cron: '@daily' }), ...any(options) }),
+  '`SmokeOptions`': (options) => smoke(holdfast, [mail], { build: 'new', ...options }),
   '`StartOptions`': (options) => holdfast.start('order', {}, options),
   '`StepOptions`': stepWith,
   '`TaskPageOptions`': (options) => holdfast.executions.tasks(id, options),

@@ -4,7 +4,7 @@ import { startPostgres } from 'holdfast/dev'
 import { startRemoteWorker } from 'holdfast/remote-worker'
 import { createHandler, createPlugin, createServer } from 'holdfast/server'
 import { runJob, type ScratchQueue, scratchQueue } from 'holdfast/testing'
-import { startWorker, startWorkers } from 'holdfast/worker'
+import { smoke, startWorker, startWorkers } from 'holdfast/worker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicOptions } from '../../tools/public-options.mjs'
 import { adminKey, quiet, type Serving, serve } from '../support/serving.js'
@@ -93,7 +93,7 @@ const functions: Record<string, Call> = {
   ),
   'RemoteWorker.stop': stopOf(() => startRemoteWorker({ url: serving.address, key: adminKey }, [mail], { logger: quiet })),
   ...{ createHandler, createPlugin, createServer, defineDependency, defineSchedule, defineType, defineWorkflow, runJob },
-  ...{ scratchQueue, startPostgres, startRemoteWorker, startWorker, startWorkers },
+  ...{ scratchQueue, startPostgres, smoke, startRemoteWorker, startWorker, startWorkers },
 }
 
 /** What is given for parameters, by their names, where a call says nothing of its own. */

@@ -140,6 +140,7 @@ test('what is used most has an example, and the compiler takes each as it stands
     'messageFirst',
     'runJob',
     'scratchQueue',
+    'smoke',
     'startRemoteWorker',
     'startWorker',
     'startWorkers',

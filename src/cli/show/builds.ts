@@ -1,4 +1,5 @@
 import type { BuildAnswer, CanaryAnswer } from '../../api/builds.js'
+import type { SmokeReport } from '../../worker/smoke.js'
 import type { Screen } from '../screen.js'
 
 export function buildTable(screen: Screen, builds: readonly BuildAnswer[]): string {
@@ -28,5 +29,20 @@ export function canaryLines({ verdict, build, baseline, stage, findings }: Canar
     `${verdict}: ${build} on ${workers} of ${fleet} workers, ${against}.`,
     ...(verdict === 'go' ? [then] : []),
     ...sorted.map(({ says, type, because }) => `  ${says.padEnd(9)}  ${type === null ? '' : `${type}: `}${because}`),
+  ].join('\n')
+}
+
+/** What became of each type, what failed first. */
+export function smokeLines({ build, passed, types }: SmokeReport): string {
+  const order = ['failed', 'passed', 'none']
+  const sorted = [...types].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome))
+  const tested = types.filter(({ outcome }) => outcome !== 'none').length
+  return [
+    `${passed ? 'passed' : 'failed'}: ${build}, ${tested} of ${types.length} types tested.`,
+    ...sorted.map(({ outcome, type, ms, because, job }) =>
+      outcome === 'none'
+        ? `  none    ${type}: its definition has no smoke test`
+        : `  ${outcome}  ${type}${ms === null ? '' : ` in ${ms} ms`}${because === null ? '' : `: ${because}`}${because !== null && job !== null ? ` (${job})` : ''}`,
+    ),
   ].join('\n')
 }

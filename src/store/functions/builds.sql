@@ -68,6 +68,27 @@ begin
   end if;
 end $$;
 
+-- Pins a job that does not exist yet to a build: no worker of another one ever claims it. Waits for claims under way, which do not know of it. False:
+-- no worker of that build lives, runs the type and claims, and nothing is pinned.
+create or replace function holdfast.pin_job(p_job uuid, p_build text, p_type text, p_for interval) returns boolean language plpgsql as $$
+declare
+  v_build integer := (select b.id from holdfast.builds as b where b.name = p_build and b.drain_asked_at is null);
+begin
+  if not p_type = any (holdfast.types_of_build(v_build)) then
+    return false;
+  end if;
+  perform pg_advisory_xact_lock(holdfast.claims_lock());
+  insert into holdfast.pins (job_id, build_id, until) values (p_job, v_build, holdfast.now() + p_for);
+  return true;
+end $$;
+
+-- The names of the types that workers of a build run, of those that live and were not told to drain.
+create or replace function holdfast.types_of_build(p_build integer) returns text[] language sql stable as $$
+  select array(
+    select distinct t.name from holdfast.workers as w cross join unnest(w.types) as k (type_id) join holdfast.types as t on t.id = k.type_id
+    where w.build_id = p_build and w.stopped_at is null and w.drain_asked_at is null and w.seen_at > holdfast.now() - interval '1 minute')
+$$;
+
 -- Adds attempts that ended to what is counted of builds: [{"build", "type", "completed", "failed", "dead", "runs": [[bucket, count]]}]. Rows are taken
 -- in order, so that two notes wait for each other.
 create or replace function holdfast.count_builds(p_counts jsonb) returns void language plpgsql as $$
@@ -110,6 +131,7 @@ declare
 begin
   delete from holdfast.build_counts as c where c.at < v_now - interval '6 hours';
   delete from holdfast.build_runs as r where r.at < v_now - interval '6 hours';
+  delete from holdfast.pins as p where p.until < v_now;
   delete from holdfast.builds as b
   where b.first_seen < v_now - interval '35 days' and b.drain_asked_at is null and not exists (select from holdfast.workers as w where w.build_id = b.id);
 end $$;

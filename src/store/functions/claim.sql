@@ -46,7 +46,7 @@ declare
   -- Some jobs have a time by which they have to have started; those past it are not claimed, and tick ends them.
   v_timed boolean := exists (select from holdfast.start_deadlines);
   v_late integer := 0;
-  v_outdated boolean := holdfast.is_outdated(p_worker);
+  v_outdated boolean;
   v_ranks timestamptz[];
   v_best integer;
   v_lead interval;
@@ -77,6 +77,7 @@ begin
   -- An operator who sets a limit takes this lock alone, and so waits for every claim that began without the limit. What this claim reads
   -- below it reads under the lock, and so with the limit.
   perform pg_advisory_xact_lock_shared(holdfast.claims_lock());
+  v_outdated := holdfast.is_outdated(p_worker);
   select l.enabled, l.ageing, l.slots, array(select t.id from holdfast.types as t where t.gated)
   into v_enabled, v_step, v_slots, v_gated from holdfast.lanes as l where l.id = p_lane;
   if v_slots is not null then

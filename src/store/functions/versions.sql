@@ -53,13 +53,18 @@ begin
                               holdfast.now(), true);
 end $$;
 
--- Whether others know newer payloads of some of its types than this worker does.
+-- Whether others know newer payloads of some of its types than this worker does, or a job is pinned to another build than its own (builds.sql).
 create or replace function holdfast.is_outdated(p_worker integer) returns boolean
 language plpgsql stable
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
 as $$
 begin
-  -- Most installations have no versions; then this one look is all that a claim pays.
+  if exists (select from holdfast.pins) and exists (
+    select from holdfast.pins as p join holdfast.workers as w on w.id = p_worker where w.build_id is distinct from p.build_id
+  ) then
+    return true;
+  end if;
+  -- Most installations have no versions; then these two looks are all that a claim pays.
   if not exists (select from holdfast.types as t where t.version > 1) then
     return false;
   end if;
@@ -67,7 +72,8 @@ begin
                  join holdfast.types as t on t.id = k.type_id where w.id = p_worker and t.version > k.version);
 end $$;
 
--- Of these rows of the queue, which the caller has locked, those whose payload this worker can read, in their order.
+-- Of these rows of the queue, which the caller has locked, those whose payload this worker can read and that are not pinned to another build, in
+-- their order.
 create or replace function holdfast.readable_by(p_worker integer, p_rows tid[]) returns tid[]
 language sql volatile
 set enable_seqscan = off set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -78,6 +84,9 @@ as $$
     select from holdfast.workers as w cross join unnest(w.types, w.versions) as k (type_id, version)
     join holdfast.bodies as b on b.id = q.job_id
     where w.id = p_worker and k.type_id = q.type_id and b.version > k.version)
+    and not exists (
+      select from holdfast.pins as p join holdfast.workers as w on w.id = p_worker
+      where p.job_id = q.job_id and w.build_id is distinct from p.build_id)
 $$;
 
 -- The newest payload of a type that a worker reads, where there are newer ones; null where it reads all.

@@ -17,3 +17,11 @@ select drained_build as build from holdfast.drain_worker($1::text::integer, $2::
 -- name: canaryFacts
 -- What decides whether a build may go on. Null: there is no such build.
 select holdfast.canary_facts($1::text, $2::text) as facts
+
+-- name: pinJob
+-- Pins a job that is enqueued next to a build for some milliseconds. False: no worker of the build lives, runs the type and claims.
+select holdfast.pin_job($1::text::uuid, $2::text, $3::text, $4::text::double precision * interval '1 millisecond') as pinned
+
+-- name: unpinJob
+-- Ends that. A job that has not ended runs on any worker from now on.
+delete from holdfast.pins where job_id = $1::text::uuid

@@ -110,6 +110,14 @@ create table holdfast.builds (
   failed     bigint not null default 0
 );
 
+-- Jobs that run only on workers of one build: those of a smoke test. Empty but while one goes on.
+create table holdfast.pins (
+  job_id    uuid primary key,
+  build_id  integer not null,
+  -- When the pin may be forgotten: long after the end of its smoke test.
+  until     timestamptz not null
+);
+
 -- How attempts ended by build, type and minute, to compare builds: kept for six hours, and only of workers that have a build.
 create table holdfast.build_counts (
   build_id   integer not null,

@@ -208,6 +208,7 @@ export const rootNames = [
   'SettingState',
   'SignalOptions',
   'SlotState',
+  'SmokeOption',
   'Snooze',
   'Started',
   'StartOptions',
