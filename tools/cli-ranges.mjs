@@ -6,6 +6,7 @@ import { declaredOptions } from './declared-options.mjs'
 const from = {
   '--concurrency': 'WorkerOptions.concurrency',
   '--drain': 'WorkerOptions.drain',
+  'work --memory': 'WorkerOptions.memory',
   'work --types': 'WorkerOptions.types',
   'work --lanes': 'WorkerOptions.lanes',
   'work --name': 'WorkerOptions.name',

@@ -70,6 +70,13 @@ export interface WorkerOptions extends JobHooks {
    */
   module?: string | URL
   /**
+   * Megabytes that its isolated types share: it runs as many jobs of each at once as fit by the `memory` of their types, and leaves a type of
+   * which none fits to other workers. Quarantined jobs come on top, one at a time.
+   * @range 16 to 1,048,576
+   * @default none: as many as the types say
+   */
+  memory?: number
+  /**
    * A job that was there at this many crashes runs alone, in a process of its own.
    * @range 1 to 20
    * @default 2
@@ -137,6 +144,8 @@ export interface WorkerSettings {
   completedMs: number | null
   deadMs: number | null
   module: string | null
+  /** What its isolated types share; null: as much as they take. */
+  memoryMb: number | null
   quarantineAfter: number
   handleSignals: boolean
   upkeepOnly: boolean
@@ -159,6 +168,7 @@ const known = [
   'unhealthyAfter',
   'retention',
   'module',
+  'memory',
   'quarantineAfter',
   'logger',
   'handleSignals',
@@ -217,6 +227,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     completedMs: kept('completed'),
     deadMs: kept('dead'),
     module: options.module === undefined ? null : moduleUrl(options.module),
+    memoryMb:
+      options.memory === undefined ? null : check.read(() => wholeNumber(options.memory as number, 'memory', 16, 1_048_576), 16),
     quarantineAfter,
     choice: { types: names(options.types, 'types'), lanes: names(options.lanes, 'lanes') },
     handleSignals: options.handleSignals ?? false,

@@ -24,6 +24,7 @@ import { checkChoice, chosen } from './chosen.js'
 import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
+import { placed } from './placement.js'
 import { Worker } from './worker.js'
 
 /** Types and workflows, or the file that exports them. */
@@ -76,11 +77,16 @@ export async function beginWorker(
     if (read.completedMs !== null) await store.operate.settings.define('retention_completed', read.completedMs)
     if (read.deadMs !== null) await store.operate.settings.define('retention_dead', read.deadMs)
     const { types: registered, webhooks: hadWebhooks, newest, lease, ...durability } = await types.update([...all.values()])
-    const { handlers, known } = chosen(
+    const asked = chosen(
       all,
       registered.filter((row) => !among.leaves?.includes(row.name)),
       read.choice,
     )
+    const {
+      handlers,
+      known,
+      warnings: left,
+    } = read.memoryMb === null ? { ...asked, warnings: [] } : placed(asked.handlers, asked.known, read.memoryMb)
     if (options.lease === undefined) settings = { ...settings, leaseMs: lease }
     if (hadWebhooks || webhooks.length > 0) await store.webhooks.define([...given.keys()], webhooks)
     for (const workflow of workflows) await holdfast.executions.register(workflow)
@@ -98,7 +104,7 @@ export async function beginWorker(
     const ahead = schemaAheadOf(newest)
     const gone = schedules ? await defineSchedules(holdfast, schedules, options.scheduleSet) : []
     const careless = durabilityFindings(durability).map(({ message }) => message)
-    const warnings = [...careless, ...(ahead ? [ahead] : []), ...gone, ...differing]
+    const warnings = [...careless, ...left, ...(ahead ? [ahead] : []), ...gone, ...differing]
     const log = options.logger ?? defaultLogger()
     return await Worker.start({
       ...{ store, privacy, wakeUps, id, name, handlers, known, settings, log, warnings, order },

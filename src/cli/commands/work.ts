@@ -13,6 +13,7 @@ import { isForAll } from '../member.js'
 export interface WorkOptions {
   databaseUrl?: string
   concurrency?: number
+  memory?: number
   name?: string
   build?: string
   drain?: string
@@ -38,6 +39,9 @@ export function addWork(program: Command, cli: Cli): void {
       new Option('--database-url <url>', 'the database, as postgres://user:password@host:port/name (default: DATABASE_URL)'),
     )
     .addOption(new Option('--concurrency <n>', 'how many inline handlers run at once').argParser(Number))
+    .addOption(
+      new Option('--memory <mb>', 'megabytes that its isolated types share (default: as much as they take)').argParser(Number),
+    )
     .option('--types <type...>', 'run only these of the types in the file; all are registered')
     .option('--lanes <lane...>', 'run only types that are in these lanes when the worker starts')
     .option('--name <name>', 'what this worker is called in history')
