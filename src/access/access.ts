@@ -156,6 +156,11 @@ export class Access {
     return callerOf(found)
   }
 
+  /** Notes that a server let in so many requests of a service; answers with how many are left of its rate for all servers. @internal */
+  async spendRequests(service: string, rate: number, count: number): Promise<number> {
+    return told(this.#store.spendRequests(service, rate, count))
+  }
+
   /** The caller that a certificate identifies, by its subjects or by the service that the configuration names for it. */
   async callerOfCertificate({ subjects, service }: CertificateNames): Promise<Caller | undefined> {
     const found = await told(this.#store.findCertificate(subjects, service ?? null))

@@ -7,7 +7,7 @@ import type { Actor } from '../job/actor.js'
 import { misconfigured } from '../job/refused.js'
 import type { Credential } from './credential.js'
 import { Guesses } from './guesses.js'
-import { TokenBucket } from './token-bucket.js'
+import { SharedBucket } from './shared-bucket.js'
 
 export const shortestKey = 20
 const freshForMs = 1_000
@@ -16,7 +16,7 @@ const mostRemembered = 10_000
 /** A caller with what is left of its requests; the admin key has no limit. */
 export interface KnownCaller {
   caller: Caller
-  bucket: TokenBucket | undefined
+  bucket: SharedBucket | undefined
   /** The key, session or certificate it was identified by. */
   credential: Credential
   /** When its session ends, if it has one. */
@@ -41,7 +41,7 @@ export class Callers {
   readonly #access: Access
   readonly #adminHash: string
   readonly #remembered = new Map<string, Remembered>()
-  readonly #buckets = new Map<string, TokenBucket>()
+  readonly #buckets = new Map<string, SharedBucket>()
   readonly #guesses = new Guesses()
   readonly #admin: Caller = {
     key: null,
@@ -109,9 +109,10 @@ export class Callers {
   }
 
   /** One bucket per service, which its keys and sessions share: a second key does not double the limit. */
-  #bucket({ service, rateLimit }: Caller): TokenBucket {
+  #bucket({ service, rateLimit }: Caller): SharedBucket {
     const name = `${service} ${rateLimit}`
-    const bucket = this.#buckets.get(name) ?? new TokenBucket(rateLimit)
+    const bucket =
+      this.#buckets.get(name) ?? new SharedBucket(rateLimit, (count) => this.#access.spendRequests(service, rateLimit, count))
     this.#buckets.set(name, bucket)
     return bucket
   }

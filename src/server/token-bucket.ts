@@ -30,4 +30,9 @@ export class TokenBucket {
   spend(count: number): void {
     this.#left -= count
   }
+
+  /** Others have left no more than this. */
+  lower(left: number): void {
+    this.#left = Math.min(this.#left, left)
+  }
 }

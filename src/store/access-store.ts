@@ -71,6 +71,12 @@ export class AccessStore {
     return this.#database.query(statement('readKeys'), [which.service ?? null, which.id ?? null])
   }
 
+  /** Notes that a server let in so many requests of a service; answers with how many are left of its rate for all servers. */
+  async spendRequests(service: string, rate: number, count: number): Promise<number> {
+    const rows = await this.#database.query<{ left: number }>(statement('spendRequests'), [service, rate, count])
+    return rows[0]?.left ?? 0
+  }
+
   async roles(): Promise<{ name: string; permissions: string[]; builtin: boolean }[]> {
     return this.#database.query(statement('readRoles'), [])
   }

@@ -1,8 +1,9 @@
 import { insideOf } from 'holdfast/inside'
+import { createServer } from 'holdfast/server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Contract, contractOf } from '../support/contract.js'
 import { eventually } from '../support/facts.js'
-import { onceItsDatabaseAnswers, type Serving, serve } from '../support/serving.js'
+import { adminKey, onceItsDatabaseAnswers, quiet, type Serving, serve } from '../support/serving.js'
 
 let serving: Serving
 let call: Contract
@@ -38,6 +39,18 @@ describe('the requests a second of a service', () => {
     expect((await call('POST', '/jobs/bulk', bulk(100), first.key)).status).toBe(422)
     expect((await call('GET', '/session', undefined, second.key)).status).toBe(429)
     expect((await call('GET', '/session', undefined, other.key)).status).toBe(200)
+  })
+
+  test('are shared by all server processes: what one let in is paid back at the other', async () => {
+    const { key } = await viewer('both', { rate_limit: 5 })
+    const second = createServer(serving.holdfast, { adminKey, logger: quiet })
+    onTestFinished(() => second.close())
+    const there = () => second.inject({ url: '/session', headers: { authorization: `Bearer ${key}` } })
+    expect((await there()).statusCode).toBe(200)
+    expect((await call('POST', '/jobs/bulk', bulk(100), key)).status).toBe(422)
+    // Alone it would have at most a fraction of a second to pay back.
+    const wait = await eventually(async () => Number((await there()).headers['retry-after'] ?? 0) > 5)
+    expect(wait).toBe(true)
   })
 
   test('go on being counted when the key is looked up again', async () => {

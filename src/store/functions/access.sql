@@ -221,3 +221,12 @@ begin
   perform holdfast.audit('limit_depth', concat_ws(' ', p_scope, nullif(p_name, '')), v_before,
     (select to_jsonb(d) from holdfast.depth_limits as d where d.scope = p_scope and d.name = p_name), p_actor);
 end $$;
+
+-- Servers let requests of a service in by themselves and tell it here, some at a time. Answers with how many are left of its rate, which fill again with
+-- time up to a second's worth; below zero: so many have to be paid back first.
+create or replace function holdfast.spend_requests(p_service text, p_rate integer, p_count double precision) returns double precision language sql as $$
+  insert into holdfast.request_rates as r (service, rate, tokens, at) values (p_service, p_rate, p_rate - p_count, holdfast.now())
+  on conflict (service, rate) do update
+    set tokens = least(p_rate, r.tokens + greatest(0, extract(epoch from excluded.at - r.at)) * p_rate) - p_count, at = excluded.at
+  returning tokens
+$$;

@@ -72,3 +72,7 @@ where ($1::text is null or actor = $1::text) and ($2::text is null or action = $
   and ($4::text is null or id < $4::text::bigint)
   and ($6::text is null or audit_log.at >= $6::text::timestamptz) and ($7::text is null or audit_log.at < $7::text::timestamptz)
 order by audit_log.id desc limit $5::text::integer
+
+-- name: spendRequests
+-- Notes that a server let in so many requests of a service; answers with how many are left of its rate for all servers.
+select holdfast.spend_requests($1::text, $2::text::integer, $3::text::double precision) as left

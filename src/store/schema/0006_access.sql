@@ -29,7 +29,7 @@ create table holdfast.api_keys (
   roles         text[] not null constraint key_has_a_role check (cardinality(roles) >= 1),
   -- The job types it may enqueue and work on; null: all.
   types         text[],
-  -- Requests a second, in each server process.
+  -- Requests a second, of all server processes together.
   rate_limit    integer not null default 1000 constraint rate_limit_is_positive check (rate_limit between 1 and 1000000),
   created_at    timestamptz not null default holdfast.now(),
   created_by    text not null,
@@ -39,6 +39,16 @@ create table holdfast.api_keys (
   last_used_at  timestamptz,
   constraint key_or_certificate check ((hash is null) <> (subject is null))
 );
+
+-- What is left of the requests a second of a service, as its servers told it: a row for each limit that one of its keys has. Not in the log of the
+-- server, because what was there before a crash does not matter after it.
+create unlogged table holdfast.request_rates (
+  service  text not null,
+  rate     integer not null,
+  tokens   double precision not null,
+  at       timestamptz not null,
+  primary key (service, rate)
+) with (fillfactor = 50);
 
 create unique index api_keys_subject on holdfast.api_keys (subject) where revoked_at is null;
 
