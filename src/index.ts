@@ -98,6 +98,7 @@ export { type AnyJobType, defineType, type JobRequest, type JobType } from './jo
 export type { ChunkDefinition, TypeDefinition } from './job/type-definition.js'
 export type { Upcasts } from './job/type-fields.js'
 export type { OnConflict, Uniqueness, UniqueOption } from './job/unique.js'
+export type { Verify, VerifyOption } from './job/verify.js'
 export type { Webhook, WebhookOption } from './job/webhook.js'
 export { Holdfasts, type MemberState } from './members/holdfasts.js'
 export type { HoldfastsOptions, MemberAddress, MemberOptions } from './members/options.js'

@@ -27,6 +27,7 @@ export const typeSeriesAnswer = answer({
     answer({
       ...{ type: text, lane: text, waiting: number, scheduled: number, blocked: number, running: number, oldest_s: numberOrNull },
       ...{ enqueued_per_s: number, ended_per_s: number, failed_share: numberOrNull, run_s: middleAndMost, wait_s: middleAndMost },
+      ...{ confirmed: number, refuted: number, true_success_share: numberOrNull },
       ...{ enqueued: counts, ended: counts, failed: counts },
     }),
   ),

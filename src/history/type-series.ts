@@ -2,6 +2,7 @@ import { type Duration, toMilliseconds } from '../job/duration.js'
 import { refused, refuseUnknown } from '../job/refused.js'
 import type { SampleRow } from '../store/sample-store.js'
 import type { Store } from '../store/store.js'
+import type { VerifiedRow } from '../store/verification-store.js'
 import { latestSteps } from './series.js'
 import { type SeriesColumns, type Steps, seriesOf } from './series-of.js'
 
@@ -34,6 +35,11 @@ export interface TypeActivity {
   endedPerSecond: number
   /** How many of the attempts that ended did so badly, 0 to 1. */
   failedShare: number | null
+  /** Completed jobs that were looked at again in the time, by `verify` of the type, and had done their work or not. */
+  confirmed: number
+  refuted: number
+  /** How many of the attempts truly did their work, as far as the sample tells; null where none was looked at. */
+  trueSuccessShare: number | null
   run: { p50: number | null; p95: number | null }
   wait: { p50: number | null; p95: number | null }
 }
@@ -65,6 +71,7 @@ export async function readTypeSeries(
   const toMs = steps.fromMs + steps.points * step
   const types = (await store.types(allowed ? [...allowed] : null)).sort((a, b) => (a.name < b.name ? -1 : 1))
   const rows = await store.samples.read({ fromMs: steps.fromMs, toMs, stepMs: step }, allowed ? [...allowed] : null)
+  const verified = new Map((await store.operate.verification.between(steps.fromMs, toMs)).map((row) => [row.type, row]))
   const rowsOf = new Map<number, SampleRow[]>()
   for (const row of rows) rowsOf.set(row.type, [...(rowsOf.get(row.type) ?? []), row])
   return {
@@ -72,12 +79,22 @@ export async function readTypeSeries(
     types: types.map(({ id, name, lanename }) => ({
       type: name,
       lane: lanename,
-      ...activity(rowsOf.get(id) ?? [], steps, nowMs),
+      ...withTruth(activity(rowsOf.get(id) ?? [], steps, nowMs), verified.get(name)),
     })),
   }
 }
 
-function activity(rows: readonly SampleRow[], steps: Steps, nowMs: number): Omit<TypeActivity, 'type' | 'lane'> {
+type Claimed = Omit<TypeActivity, 'type' | 'lane' | 'confirmed' | 'refuted' | 'trueSuccessShare'>
+
+/** What handlers claim, and what was found of it. */
+function withTruth(claimed: Claimed, found: VerifiedRow | undefined): Omit<TypeActivity, 'type' | 'lane'> {
+  const { confirmed, refuted } = found ?? { confirmed: 0, refuted: 0 }
+  const looked = confirmed + refuted
+  const trueSuccessShare = looked === 0 ? null : ((1 - (claimed.failedShare ?? 0)) * confirmed) / looked
+  return { ...claimed, confirmed, refuted, trueSuccessShare }
+}
+
+function activity(rows: readonly SampleRow[], steps: Steps, nowMs: number): Claimed {
   const series = seriesOf(rows, steps, nowMs)
   const whole = seriesOf(rows, { ...steps, stepMs: steps.stepMs * steps.points, points: 1 }, nowMs)
   const failed = series.failed.map((count, at) => count + (series.rescued[at] as number))

@@ -11,6 +11,7 @@ import type { RunContext } from './run-context.js'
 import type { SmokeOption } from './smoke.js'
 import type { Upcasts } from './type-fields.js'
 import type { UniqueOption } from './unique.js'
+import type { VerifyOption } from './verify.js'
 import type { WebhookOption } from './webhook.js'
 
 /** What `defineType` takes: the handler of a type, and the defaults of its jobs. */
@@ -145,6 +146,11 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   maxResultBytes?: number
   /**
+   * A share of its completed jobs is looked at again: the true rate of success stands beside the one that handlers claim.
+   * @default none
+   */
+  verify?: VerifyOption<StandardSchemaV1.InferOutput<Schema>>
+  /**
    * One job that shows that a new build can do its work: `holdfast smoke` runs it there.
    * @default none
    */
@@ -198,6 +204,7 @@ export const definitionFields = [
     'keepResult',
     'maxResultBytes',
     'smoke',
+    'verify',
     ...isolationFields,
     ...hookNames,
     'run',

@@ -18,6 +18,7 @@ import { storableText } from './text.js'
 import { type ChunkDefinition, definitionFields, type TypeDefinition } from './type-definition.js'
 import { checkName, readAliases, readResultBytes, readTimeout, readUpcasts, type Upcasts } from './type-fields.js'
 import { readUnique, refuseUnderEncryption, type Uniqueness } from './unique.js'
+import { readVerify, type Verify } from './verify.js'
 import { readWebhook, type Webhook } from './webhook.js'
 
 /** One job to enqueue, made by `type.job(payload, options)` or written by hand with a registered type's name. */
@@ -72,6 +73,8 @@ export interface JobType<Input = unknown, Output = unknown, Result = unknown> {
   readonly webhook: Webhook | undefined
   /** The job that shows that a build can do its work. */
   readonly smoke: SmokeOption | undefined
+  /** How completed jobs are looked at again; undefined: they are not. */
+  readonly verify: Verify | undefined
   /** Runs one job; of a type with `chunk`, in a call of its own. */
   readonly run: ((payload: Output, context: RunContext) => Returned<Result>) | undefined
   /** How a worker runs several jobs in one call; undefined where it runs each by itself. */
@@ -186,6 +189,7 @@ export function defineType<Schema extends StandardSchemaV1, Answer = unknown, Ke
     ...check.read(() => readTypeHooks(definition, type), noHooks),
     webhook: check.read(() => readWebhook(definition.webhook, type), undefined),
     smoke: check.read(() => readSmoke(definition.smoke, type), undefined),
+    verify: check.read(() => readVerify(definition.verify, type), undefined),
     run: (run && chunk ? alone(chunk.run, type) : run) as (typeof made)['run'],
     chunk,
     job: (input, options = {}) => ({ ...options, type: made, payload: input }),

@@ -82,6 +82,12 @@ export const metrics = {
   duration: metric('processing_duration_seconds', 'histogram', ['type'], 'How long attempts took that completed or failed.'),
   wait: metric('wait_duration_seconds', 'histogram', ['type', 'priority'], 'How long attempts had been due when they began.'),
   deadLetters: metric('dlq_depth', 'gauge', ['type'], 'Dead letters, as counted last.'),
+  verified: metric(
+    'verified_total',
+    'counter',
+    ['type', 'outcome'],
+    'Completed jobs that were looked at again, and whether their work was found done (confirmed) or not (refuted).',
+  ),
   dutyRuns: metric('duty_runs_total', 'counter', ['duty'], 'How often a duty of the workers found something to do.'),
   dutyFailures: metric(
     'duty_failures_total',

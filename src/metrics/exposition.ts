@@ -63,6 +63,7 @@ export function expose(row: MetricsRow, replica?: { used: boolean; lagMs: number
     block(metrics.duration, types.flatMap(durations)),
     block(metrics.wait, types.flatMap(waits)),
     ofTypes(metrics.deadLetters, (one) => one.deadLetters),
+    block(metrics.verified, types.flatMap(verified)),
     ...[metrics.dutyRuns, metrics.dutyFailures, metrics.dutySeconds, metrics.setAside].map((metric, index) =>
       block(
         metric,
@@ -119,6 +120,12 @@ function failures({ type, failed, timedOut, outOfMemory, crashed, rescued }: Typ
   const outcomes = { timed_out: timedOut, out_of_memory: outOfMemory, crashed, lost: rescued }
   const other = Math.max(0, failed - timedOut - outOfMemory - crashed)
   return Object.entries({ failed: other, ...outcomes }).map(([outcome, count]) => sample(metrics.failed, [type, outcome], count))
+}
+
+/** Of types that nobody verifies there is nothing to say. */
+function verified({ type, confirmed, refuted }: TypeMetrics): string[] {
+  if (confirmed === null || refuted === null) return []
+  return Object.entries({ confirmed, refuted }).map(([outcome, count]) => sample(metrics.verified, [type, outcome], count))
 }
 
 function durations({ type, durations: taken }: TypeMetrics): string[] {

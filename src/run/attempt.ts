@@ -227,7 +227,11 @@ export class Attempt implements RunningAttempt, Failable {
 }
 
 /** What a payload of an older version is today. */
-async function upToDate(payload: unknown, version: number, { type, version: today, upcast }: AnyJobType): Promise<unknown> {
+export async function upToDate(
+  payload: unknown,
+  version: number,
+  { type, version: today, upcast }: AnyJobType,
+): Promise<unknown> {
   let brought = payload
   for (let from = version; from < today; from++) {
     const next = upcast[from]

@@ -46,6 +46,9 @@ export interface TypeMetrics {
   handedBack: number
   late: number
   deadLetters: number
+  /** Completed jobs that were looked at again; null: none ever was. */
+  confirmed: number | null
+  refuted: number | null
   breakerOpen: boolean
   paused: boolean
   /** Priority, waiting, scheduled, blocked. */

@@ -6,6 +6,7 @@ import { statement } from './queries.js'
 import type { SlotRow, StoredType } from './rows.js'
 import { SettingsStore } from './settings-store.js'
 import type { Queryable } from './transaction.js'
+import { VerificationStore } from './verification-store.js'
 
 /** How much may wait; null: as much as comes. */
 export interface DepthLimit {
@@ -21,11 +22,13 @@ export class OperatorStore {
   readonly #database: Database
   readonly settings: SettingsStore
   readonly builds: BuildStore
+  readonly verification: VerificationStore
 
   constructor(database: Database) {
     this.#database = database
     this.settings = new SettingsStore(database)
     this.builds = new BuildStore(database)
+    this.verification = new VerificationStore(database)
   }
 
   /** Whether a connection can be had without waiting for one that the caller holds. */

@@ -25,6 +25,7 @@ import { collectHandlers } from './handlers.js'
 import { defaultLogger } from './logger.js'
 import { readWorkerOptions, type WorkerOptions } from './options.js'
 import { placed } from './placement.js'
+import { verificationsOf } from './verification.js'
 import { Worker } from './worker.js'
 
 /** Types and workflows, or the file that exports them. */
@@ -58,7 +59,9 @@ export async function beginWorker(
   const { handlers: given, module, workflows, schedules: exported, build: exportedBuild } = await collectHandlers(source, read)
   const schedules = options.schedules ?? (exported.length > 0 ? exported : undefined)
   const webhooks = webhooksOf([...given.values()], alertHosts, privacy)
+  const verifications = verificationsOf(given, store.operate.verification, privacy)
   const own = [
+    ...verifications.types,
     ...(read.alerts ? [alertDelivery(store.alerts, alertHosts, privacy)] : []),
     // Any job may have been enqueued with a webhook, so every worker sends them: otherwise one would wait for a worker that nobody starts.
     ...(read.upkeepOnly && !read.alerts ? [] : [webhookDelivery(store.webhooks, alertHosts, privacy), bulkWork(store.bulk)]),
@@ -106,10 +109,12 @@ export async function beginWorker(
     const careless = durabilityFindings(durability).map(({ message }) => message)
     const warnings = [...careless, ...left, ...(ahead ? [ahead] : []), ...gone, ...differing]
     const log = options.logger ?? defaultLogger()
-    return await Worker.start({
+    const worker = await Worker.start({
       ...{ store, privacy, wakeUps, id, name, handlers, known, settings, log, warnings, order },
       events: among.events,
     })
+    verifications.sample(worker.events, holdfast, log)
+    return worker
   } catch (error) {
     throw explained(error)
   }

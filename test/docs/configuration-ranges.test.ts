@@ -107,6 +107,7 @@ const takes: Record<string, Take> = {
   '`StartOptions`': (options) => holdfast.start('order', {}, options),
   '`StepOptions`': stepWith,
   '`TaskPageOptions`': (options) => holdfast.executions.tasks(id, options),
+  '`VerifyOption`': (verify) => typeWith({ verify: { check: () => true, ...verify } }),
   '`VerdictOptions`': (options) => holdfast.approve(id, who, options),
 }
 
@@ -138,6 +139,7 @@ const madeOfSeveral: Record<string, { refused: unknown[]; taken: unknown[] }> = 
     refused: [{ completed: '23h' }, { dead: '3651d' }],
     taken: [{ completed: '1d', dead: '3650d' }],
   },
+  share: { refused: [0, 1.01], taken: [0.001, 1] },
   pace: { refused: [0, 100_001], taken: [0.01, 100_000] },
   throughTime: { refused: [-1, '36526d'], taken: [0, '36525d', true] },
   retry: { refused: [0, 21, { attempts: 21 }, { attempts: 1, backoff: { base: '31d' } }], taken: [1, 20, { attempts: 20 }] },

@@ -29,6 +29,7 @@ beforeAll(async () => {
   })
   const { store } = insideOf(serving.holdfast)
   await store.registerWorker({ name: 'w', host: 'h', pid: 1, version: '0', types: [], build: '2.4.1' })
+  await store.operate.verification.note('send_email', true)
   const { partitions } = store
   await partitions.ran(await partitions.keep())
 })

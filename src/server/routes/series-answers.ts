@@ -31,14 +31,17 @@ export function typeSeriesAnswer({ from, to, stepMs, types }: TypeSeries): TypeS
     from: from.toISOString(),
     to: to.toISOString(),
     step_ms: stepMs,
-    types: types.map(({ oldestSeconds, enqueuedPerSecond, endedPerSecond, failedShare, run, wait, ...type }) => ({
-      ...type,
-      oldest_s: oldestSeconds,
-      enqueued_per_s: enqueuedPerSecond,
-      ended_per_s: endedPerSecond,
-      failed_share: failedShare,
-      run_s: run,
-      wait_s: wait,
-    })),
+    types: types.map(
+      ({ oldestSeconds, enqueuedPerSecond, endedPerSecond, failedShare, trueSuccessShare, run, wait, ...type }) => ({
+        ...type,
+        oldest_s: oldestSeconds,
+        enqueued_per_s: enqueuedPerSecond,
+        ended_per_s: endedPerSecond,
+        failed_share: failedShare,
+        true_success_share: trueSuccessShare,
+        run_s: run,
+        wait_s: wait,
+      }),
+    ),
   }
 }

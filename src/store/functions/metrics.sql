@@ -106,6 +106,7 @@ begin
         'completed', c.completed, 'failed', c.failed, 'rescued', c.lost, 'dead', c.dead, 'expired', c.expired, 'cancelled', c.cancelled,
         'replayed', c.replayed, 'resumed', c.resumed, 'late', c.late, 'snoozed', c.snoozed, 'handedBack', c.handed_back,
         'timedOut', c.timed_out, 'outOfMemory', c.out_of_memory, 'crashed', c.crashed, 'deadLetters', coalesce(d.dead, 0),
+        'confirmed', v.confirmed, 'refuted', v.refuted,
         'breakerOpen', coalesce(g.breaker_hold = 'open' or (g.breaker_opened_at is not null and g.breaker_hold = 'auto'), false),
         'paused', g.paused_at is not null,
         'depths', coalesce((select json_agg(json_build_array(p.priority, p.waiting, p.scheduled, p.blocked) order by p.priority)
@@ -118,6 +119,7 @@ begin
       from holdfast.types as t join holdfast.counters as c on c.type_id = t.id
       left join holdfast.enqueued as e on e.type_id = t.id
       left join holdfast.dead_depths as d on d.type_id = t.id
+      left join holdfast.verified as v on v.type_id = t.id
       left join holdfast.gates as g on g.type_id = t.id),
     'oldest', (
       select coalesce(json_agg(json_build_array(o.priority, greatest(0, extract(epoch from holdfast.now() - o.oldest_at)))), '[]')

@@ -176,6 +176,7 @@ begin
   if exists (select from holdfast.builds) then
     perform holdfast.sweep_builds();
   end if;
+  delete from holdfast.verifications as v where v.at < v_now - interval '35 days';
   delete from holdfast.waiters where since < v_now - interval '1 day';
   delete from holdfast.idle_workers as s
   where not exists (select from holdfast.workers as w where w.id = s.worker_id and w.seen_at > v_now - interval '10 minutes');

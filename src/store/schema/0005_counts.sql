@@ -110,6 +110,22 @@ create table holdfast.builds (
   failed     bigint not null default 0
 );
 
+-- Completed jobs that were looked at again, by type and minute, and whether they had done their work: kept for 35 days.
+create table holdfast.verifications (
+  type_id    integer not null,
+  at         timestamptz not null,
+  confirmed  integer not null,
+  refuted    integer not null,
+  primary key (type_id, at)
+);
+
+-- The same in all.
+create table holdfast.verified (
+  type_id    integer primary key,
+  confirmed  bigint not null,
+  refuted    bigint not null
+);
+
 -- Jobs that run only on workers of one build: those of a smoke test. Empty but while one goes on.
 create table holdfast.pins (
   job_id    uuid primary key,

@@ -240,6 +240,8 @@ export const rootNames = [
   'VerdictOptions',
   'WaitOptions',
   'WaitReason',
+  'Verify',
+  'VerifyOption',
   'Webhook',
   'WebhookOption',
   'When',
