@@ -36,6 +36,8 @@ export interface StartRow extends DurabilitySettings {
   webhooks: boolean
   /** The last migration that ran. */
   newest: number
+  /** To what the database was restored since a worker started last; null: it was not. */
+  restored: string | null
 }
 
 export interface RescuedRow {

@@ -79,7 +79,14 @@ export async function beginWorker(
     }
     if (read.completedMs !== null) await store.operate.settings.define('retention_completed', read.completedMs)
     if (read.deadMs !== null) await store.operate.settings.define('retention_dead', read.deadMs)
-    const { types: registered, webhooks: hadWebhooks, newest, lease, ...durability } = await types.update([...all.values()])
+    const {
+      types: registered,
+      webhooks: hadWebhooks,
+      newest,
+      lease,
+      restored,
+      ...durability
+    } = await types.update([...all.values()])
     const asked = chosen(
       all,
       registered.filter((row) => !among.leaves?.includes(row.name)),
@@ -107,7 +114,14 @@ export async function beginWorker(
     const ahead = schemaAheadOf(newest)
     const gone = schedules ? await defineSchedules(holdfast, schedules, options.scheduleSet) : []
     const careless = durabilityFindings(durability).map(({ message }) => message)
-    const warnings = [...careless, ...left, ...(ahead ? [ahead] : []), ...gone, ...differing]
+    const warnings = [
+      ...careless,
+      ...left,
+      ...(ahead ? [ahead] : []),
+      ...(restored === null ? [] : [restoredTo(restored)]),
+      ...gone,
+      ...differing,
+    ]
     const log = options.logger ?? defaultLogger()
     const worker = await Worker.start({
       ...{ store, privacy, wakeUps, id, name, handlers, known, settings, log, warnings, order },
@@ -118,6 +132,10 @@ export async function beginWorker(
   } catch (error) {
     throw explained(error)
   }
+}
+
+function restoredTo(target: string): string {
+  return `the database was restored to ${target}, so every type is paused; docs/backup.md says what to decide before \`holdfast resume all\``
 }
 
 /** What there is to say of schedules that do not stand in code any more. */

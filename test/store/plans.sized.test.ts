@@ -28,7 +28,7 @@ interface Step {
 }
 
 /** A few rows each, however many jobs there are: there is nothing better than to read them whole. */
-const small = new Set<string | undefined>(['builds', 'types', 'lanes', 'pins'])
+const small = new Set<string | undefined>(['builds', 'types', 'lanes', 'pins', 'timeline'])
 
 /** The statements that run all the time, and the index each must read. */
 const steps: Step[] = [

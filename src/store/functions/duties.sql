@@ -139,6 +139,7 @@ begin
   if p_within_ms is not null then
     perform set_config('lock_timeout', (p_within_ms / 2)::text, true);
   end if;
+  perform holdfast.notice_timeline();
   if exists (select from holdfast.lanes as l where l.ends_at <= v_now) then
     perform holdfast.end_lanes_over(v_now);
   end if;
