@@ -59,10 +59,10 @@ language plpgsql stable
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_nestloop = on set jit = off
 as $$
 begin
-  if exists (select from holdfast.pins) and exists (
-    select from holdfast.pins as p join holdfast.workers as w on w.id = p_worker where w.build_id is distinct from p.build_id
-  ) then
-    return true;
+  if exists (select from holdfast.pins) then
+    if exists (select from holdfast.pins as p join holdfast.workers as w on w.id = p_worker where w.build_id is distinct from p.build_id) then
+      return true;
+    end if;
   end if;
   -- Most installations have no versions; then these two looks are all that a claim pays.
   if not exists (select from holdfast.types as t where t.version > 1) then
