@@ -59,7 +59,7 @@ export class Holdfast extends JobOperations {
   readonly deadLetters: DeadLetters
   /** Keys and roles of those who come over HTTP. */
   readonly access: Access
-  /** Trouble, the rules that say what that is, and who is called about it. */
+  /** Trouble, the rules that say what that is, and who is notified of it. */
   readonly alerts: Alerts
   /** Jobs that are watched as one. */
   readonly batches: Batches

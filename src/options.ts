@@ -28,7 +28,7 @@ export interface HoldfastOptions extends PrivacyOptions {
   listenUrl?: string
   /**
    * A streaming standby of the database, from which a server reads lists, searches, metrics and what the dashboard shows while it is at most
-   * ten seconds behind. Nothing is decided by what stands there.
+   * ten seconds behind. Whatever leads to a decision is read from the primary.
    * @default HOLDFAST_READ_URL of the environment, or none
    */
   readUrl?: string

@@ -27,7 +27,7 @@ export function alertDelivery(store: AlertStore, hosts: readonly string[], priva
     async run(payload, { job, signal, log }) {
       const trouble = payload as Trouble & { target: number }
       const target = await store.target(trouble.target)
-      if (!target) return log(`target ${trouble.target} was removed; nobody is called`)
+      if (!target) return log(`target ${trouble.target} was removed; nothing is sent`)
       const secrets = secretsOf(target, privacy, log)
       const body = JSON.stringify(bodyFor(target.form, trouble, secrets[0] as string))
       // PagerDuty knows its own by the routing key; the secret must not sign anything.

@@ -38,12 +38,12 @@ export interface RuleFields {
    */
   hold?: Duration
   /**
-   * How bad it is, for whoever is called.
+   * How bad it is, for whoever is notified.
    * @default 'warning'
    */
   severity?: AlertSeverity
   /**
-   * Until then nobody is called about what the rule finds. What still goes on then is announced. Null: not silenced.
+   * Until then nobody is notified about what the rule finds. What still goes on then is announced. Null: not silenced.
    * @default null
    */
   silencedUntil?: Date | null
@@ -54,7 +54,7 @@ export interface RuleFields {
   enabled?: boolean
 }
 
-/** What an address is to be called about, and how. */
+/** What an address is notified about, and how. */
 export interface TargetFields {
   /** Where what happens is sent. Other addresses than https, and hosts in the own network, have to be named in `alertHosts`. */
   url: string

@@ -58,7 +58,7 @@ export const alertsAnswer = answer({
   rules: list(rule),
   callers: number,
 })
-/** The alerts that fire, every rule, and how many targets are called. */
+/** The alerts that fire, every rule, and how many targets are notified. */
 export type AlertsAnswer = Of<typeof alertsAnswer>
 
 export const ruleParams = object({ name: { type: 'string', minLength: 1, maxLength: 63, description: 'the name of a rule' } }, [
@@ -81,7 +81,7 @@ export type RuleBody = Of<typeof ruleBody>
 
 const rules = { type: ['array', 'null'], items: text } as const
 const target = answer({ id: number, url: text, form, rules, created_at: time, created_by: text })
-/** An address that is called about trouble. */
+/** An address that is notified of trouble. */
 export type TargetAnswer = Of<typeof target>
 export const targetsAnswer = answer({ targets: list(target) })
 export const targetBody = object(
@@ -99,7 +99,7 @@ export const targetBody = object(
   },
   ['url'],
 )
-/** An address to call about trouble, for these rules or all. */
+/** An address to notify of trouble, for these rules or all. */
 export type TargetBody = Of<typeof targetBody>
 export const newTargetAnswer = answer({ id: number, url: text, secret: text })
 /** A target with its secret, which is shown once. */
@@ -111,5 +111,5 @@ export const targetParams = object(
   ['id'],
 )
 export const testAnswer = answer({ job: jobId })
-/** The job that calls a target as a test. */
+/** The job that notifies a target as a test. */
 export type TestAnswer = Of<typeof testAnswer>

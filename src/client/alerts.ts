@@ -20,7 +20,7 @@ export class ClientAlerts {
     this.#send = send
   }
 
-  /** The alerts that fire, every rule, and how many targets are called. */
+  /** The alerts that fire, every rule, and how many targets are notified. */
   async get(): Promise<AlertsAnswer> {
     return (await this.#send<AlertsAnswer>('GET', '/admin/alerts')).answer
   }
@@ -35,7 +35,7 @@ export class ClientAlerts {
     await this.#send('DELETE', `${pathOf(name)}${queryOf(options)}`)
   }
 
-  /** The addresses that are called about trouble, for a key that may do everything. Their secrets are not shown again. */
+  /** The addresses that are notified of trouble, for a key that may do everything. Their secrets are not shown again. */
   async targets(): Promise<TargetAnswer[]> {
     return (await this.#send<{ targets: TargetAnswer[] }>('GET', targets)).answer.targets
   }

@@ -30,7 +30,7 @@ export interface TypeSettings extends Pick<Definition, Checked | 'keepResult' | 
   backoff?: Partial<{ base: Duration; factor: number; cap: Duration; jitter: Duration }> | null
   /** What every job of the type needs before it may run. */
   approval?: ApprovalOption | null
-  /** What every enqueue of the type says that does not say otherwise. */
+  /** Which jobs of the type are one and the same, wherever an enqueue does not say otherwise. */
   unique?: UniqueOption | null
   /** The name of a registered type, of which a job is enqueued for each that died. */
   onDead?: string | null

@@ -23,13 +23,13 @@ export interface JobOptions {
    */
   maxAttempts?: number
   /**
-   * Not before this much later.
+   * The job does not run before this much time has passed.
    * @range 0 to five years
    * @default 0
    */
   delay?: Duration
   /**
-   * Not before this time.
+   * The job does not run before this time.
    * @range the years 2000 to 2199
    * @default now
    */

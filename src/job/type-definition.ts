@@ -35,7 +35,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   payload?: Schema
   /**
-   * The version of the payload. A job of a newer one waits until a worker knows it.
+   * The version of the payload. A job whose payload has a newer version waits until a worker knows that version.
    * @range 1 to 32,767
    * @default 1
    */
@@ -93,7 +93,7 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   approval?: ApprovalOption
   /**
-   * What every enqueue of the type says that does not say otherwise, from SQL too.
+   * Which jobs of the type are one and the same, and what happens to the second, wherever an enqueue does not say otherwise; from SQL too.
    * @default none
    */
   unique?: UniqueOption

@@ -21,7 +21,7 @@ export interface UniqueOption {
    */
   key?: string
   /**
-   * Or made from the payload: all of it, or these fields (`customer.id` is a field inside a field).
+   * Instead of `key`: the key is made from the payload, from all of it or from these fields (`customer.id` is a field inside a field).
    * @range 1 to 50 names
    * @default 'payload'
    */
@@ -44,13 +44,13 @@ export interface UniqueOption {
    */
   onConflict?: OnConflict
   /**
-   * For debounce: the job is due when nobody has asked again for this long …
+   * For debounce: the job is due this long after the last enqueue with its key.
    * @range 1 ms to five years
    * @default none; debounce needs it
    */
   delay?: Duration
   /**
-   * … or this long after the first one asked.
+   * For debounce: the job is due at the latest this long after the first enqueue with its key.
    * @range 1 ms to five years
    * @default none
    */

@@ -10,7 +10,7 @@ export interface EncryptionOptions {
   /** The key that encrypts from here on. */
   current: string
   /**
-   * Every type, and not only those that are defined with `encrypt: true`.
+   * Encrypts the payloads of every type, and not only of those that are defined with `encrypt: true`.
    * @default false
    */
   all?: boolean

@@ -51,7 +51,7 @@ export interface RemoteWorkerOptions extends JobHooks {
    */
   drain?: Duration
   /**
-   * For how long the server may leave something unanswered before health says no.
+   * After how long without an answer from the server `health()` is unhealthy.
    * @range 30 s to 1 day; with a shorter `lease` two heartbeats of it
    * @default '30s'
    */

@@ -40,7 +40,7 @@ export interface AlertTargetRow {
   by: string
 }
 
-/** What a target's calls are signed with, as it is stored. */
+/** What requests to a target are signed with, as it is stored. */
 export interface TargetSecretsRow {
   url: string
   secret: string
@@ -53,7 +53,7 @@ export interface TargetFormRow extends TargetSecretsRow {
   form: string
 }
 
-/** Rules about trouble, the trouble there is, and where to call. */
+/** Rules about trouble, the trouble there is, and who is notified. */
 export class AlertStore {
   readonly #database: Database
 
@@ -61,7 +61,7 @@ export class AlertStore {
     this.#database = database
   }
 
-  /** What began and what is over since somebody looked, unless that was just now. The calls about it are enqueued with it. */
+  /** What began and what is over since somebody looked, unless that was just now. The jobs that notify targets are enqueued with it. */
   async look(everyMs: number): Promise<TroubleRow[]> {
     return this.#database.query(statement('evaluateAlerts'), [everyMs])
   }
@@ -113,7 +113,7 @@ export class AlertStore {
     return rows[0]?.known === true
   }
 
-  /** The job of the call; null: there is no such target. */
+  /** The job that notifies it; null: there is no such target. */
   async testTarget(id: number, who: RecordedActor): Promise<string | null> {
     const values = [id, who.by, who.why, who.from]
     return (await this.#database.query<{ id: string | null }>(statement('testAlertTarget'), values))[0]?.id ?? null

@@ -36,7 +36,7 @@ export interface DrainOptions {
    */
   moves?: number
   /**
-   * How long all of it may take, by the clock on the wall.
+   * How long all of it may take, in real time.
    * @range 0 to 100 years
    * @default '1m'
    */

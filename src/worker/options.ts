@@ -29,7 +29,7 @@ export interface WorkerOptions extends JobHooks {
    */
   build?: string
   /**
-   * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`. The lease of a lane counts before it.
+   * A job whose worker goes silent is free again after this. 60 s to 1 h; anything else needs `unsafe`. A lane that has a lease of its own uses that.
    * @range 60 s to 1 h; with `unsafe` 100 ms to 24 days
    * @default the setting lease (60 s) when the worker starts
    */
@@ -52,7 +52,7 @@ export interface WorkerOptions extends JobHooks {
    */
   listen?: boolean
   /**
-   * For how long the database may leave something unanswered before health says no. At least two heartbeats, which come 15 s apart.
+   * After how long without an answer from the database `health()` is unhealthy. At least two heartbeats, which come 15 s apart.
    * @range 30 s to 1 day; with a shorter `lease` two heartbeats of it
    * @default '30s'
    */
@@ -98,7 +98,7 @@ export interface WorkerOptions extends JobHooks {
    */
   upkeepOnly?: boolean
   /**
-   * The only types it runs, by name, of those it has handlers of; all are registered. A few workers can be kept for what is urgent so.
+   * The only types it runs, by name, of those it has handlers of; all are registered. So a few workers can be kept for urgent jobs.
    * @default all of them
    */
   types?: readonly string[]
@@ -119,7 +119,7 @@ export interface WorkerOptions extends JobHooks {
    */
   scheduleSet?: string
   /**
-   * Also calls the targets of alerts, whose address is at `holdfast.alerts`.
+   * Also runs the jobs that notify the targets of alerts, which `holdfast.alerts` makes and lists.
    * @default false
    */
   alerts?: boolean

@@ -86,7 +86,7 @@ export interface TaskOptions<Parents extends TaskParents = TaskParents, W extend
 /** What a task that is a job takes besides. */
 export interface JobTaskOptions {
   /**
-   * Not before this much later.
+   * The job does not run before this much time has passed.
    * @range 0 to 100 years
    * @default 0
    */

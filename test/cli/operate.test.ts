@@ -146,13 +146,13 @@ test('holdfast approvals, audit, roles and alerts show and decide, over the data
   )
   expect(await both('alerts', 'rules')).toMatch(/^deep +depth +5 +all +2m +1m +warning +on$/m)
   expect(await eachWay.http('alerts', 'silence', 'deep', '--until', '2100-01-01T00:00:00Z')).toBe(
-    'Nobody is called about deep until 2100-01-01T00:00:00.000Z.',
+    'deep notifies nobody until 2100-01-01T00:00:00.000Z.',
   )
   expect(await both('alerts', 'rules')).toMatch(/^deep .* silent until 2100-01-01T00:00:00\.000Z$/m)
-  expect(await eachWay.database('alerts', 'silence', 'deep', '--for', '0s')).toBe('deep is told again.')
+  expect(await eachWay.database('alerts', 'silence', 'deep', '--for', '0s')).toBe('deep notifies again.')
   expect(await eachWay.database('alerts', 'drop', 'deep', '--yes')).toBe('deep is removed.')
 
-  expect(await both('alerts', 'targets', 'ls')).toBe('Nobody is called.')
+  expect(await both('alerts', 'targets', 'ls')).toBe('Nobody is notified.')
   const hook = 'https://hooks.example.com/holdfast'
   const made = /^\S{20,}\nTarget 1 at https:\/\/hooks\.example\.com\/holdfast\. The secret cannot be shown again\.$/
   expect(await eachWay.http('alerts', 'targets', 'create', hook, '--rule', 'dead-letters')).toMatch(made)
@@ -160,10 +160,10 @@ test('holdfast approvals, audit, roles and alerts show and decide, over the data
   expect(await both('alerts', 'targets', 'ls')).toMatch(
     /^ +1 {2}https:\/\/hooks\.example\.com\/holdfast {2}webhook {2}dead-letters {2}admin +\d+s$/m,
   )
-  expect(await eachWay.database('alerts', 'targets', 'test', '1')).toMatch(/^Job [0-9a-f-]{36} calls target 1;/)
+  expect(await eachWay.database('alerts', 'targets', 'test', '1')).toMatch(/^Job [0-9a-f-]{36} sends a test to target 1;/)
   expect(await eachWay.database('alerts', 'targets', 'rotate', '1', '--grace', '1h')).toMatch(made)
   expect(await both('alerts', 'targets', 'delete', '1')).toMatch(/^2 holdfast: nothing was done: pass --yes to delete target 1/)
-  expect(await eachWay.http('alerts', 'targets', 'delete', '1', '--yes')).toBe('Target 1 is called no more.')
+  expect(await eachWay.http('alerts', 'targets', 'delete', '1', '--yes')).toBe('Target 1 is notified no more.')
   expect(await both('alerts', 'targets', 'test', '1')).toBe('1 holdfast: there is no target 1')
 })
 

@@ -66,7 +66,7 @@ test('a rule fires when it has held for as long as it says, and is forgotten whe
   expect(await announced()).toEqual(['firing 3', 'resolved 3'])
 })
 
-test('nobody is called about a rule that is silenced, and what still goes on when that ends is told then', async () => {
+test('nobody is notified of a rule that is silenced, and what still goes on when that ends is told then', async () => {
   const { alerts, sql, look, later, wait, announced, stopUpkeep } = await makeWatched(['depth'])
   await stopUpkeep()
   const silence = async (minutes: number) => {

@@ -14,7 +14,7 @@ export interface Received {
 
 export type Answering = (response: ServerResponse, request: Received) => void
 
-/** Who is called about trouble: a server on loopback that answers as it is told and remembers what it got. */
+/** Who is notified of trouble: a server on loopback that answers as it is told and remembers what it got. */
 export async function startReceiver(
   answer: Answering = (response) => response.writeHead(204).end(),
   { host = '127.0.0.1', port: asked = 0 } = {},

@@ -20,7 +20,7 @@ import { why } from './jobs.js'
 
 /** `holdfast alerts ls|rules|set|silence|drop` and `holdfast alerts targets ls|create|test|rotate|delete`. */
 export function addAlerts(program: Command, cli: Cli): void {
-  const alerts = program.command('alerts').summary('list what is wrong, what counts as that, and who is called about it')
+  const alerts = program.command('alerts').summary('list what is wrong, what counts as that, and who is notified about it')
   cli.watching(alerts, 'ls', 'Lists the alerts that fire.').action((options: Common) =>
     cli.show(
       options,
@@ -76,7 +76,7 @@ export function addAlerts(program: Command, cli: Cli): void {
       const body = { silenced_until: silenced, ...why(options) }
       const set = await cli.using(options, (operator) => operator.alerts.setRule(name, body))
       cli.answer(options, set, () =>
-        silenced === null ? `${name} is told again.` : `Nobody is called about ${name} until ${silenced}.`,
+        silenced === null ? `${name} notifies again.` : `${name} notifies nobody until ${silenced}.`,
       )
     })
   cli
@@ -91,9 +91,9 @@ export function addAlerts(program: Command, cli: Cli): void {
 }
 
 function addTargets(alerts: Command, cli: Cli): void {
-  const targets = alerts.command('targets').summary('list, create, test and delete the addresses that are called')
+  const targets = alerts.command('targets').summary('list, create, test and delete the addresses that are notified')
   const ofOne = ['<id>', 'the number of the target, as ls shows it', Number] as const
-  cli.looking(targets, 'ls', 'Lists the addresses that are called about trouble.').action((options: Common) =>
+  cli.looking(targets, 'ls', 'Lists the addresses that are notified about trouble.').action((options: Common) =>
     cli.show(
       options,
       async ({ alerts: all }) => ({ targets: await all.targets() }),
@@ -101,7 +101,7 @@ function addTargets(alerts: Command, cli: Cli): void {
         const rows = found.targets.map(({ id, url, form, rules, created_at, created_by }) => [
           ...[String(id), url, form, rules === null ? 'all' : rules.join(', '), created_by, ago(created_at)],
         ])
-        return cli.screen.table(targetColumns, rows, 'Nobody is called.')
+        return cli.screen.table(targetColumns, rows, 'Nobody is notified.')
       },
     ),
   )
@@ -126,7 +126,11 @@ function addTargets(alerts: Command, cli: Cli): void {
     .argument(...ofOne)
     .action(async (id: number, options: Common) => {
       const { job } = await cli.using(options, (operator) => operator.alerts.testTarget(id, why(options)))
-      cli.answer(options, { job }, () => `Job ${job} calls target ${id}; holdfast jobs show ${job} says whether it was answered.`)
+      cli.answer(
+        options,
+        { job },
+        () => `Job ${job} sends a test to target ${id}; holdfast jobs show ${job} says whether it was answered.`,
+      )
     })
   cli
     .changing(targets, 'rotate', 'Signs with a new secret, which cannot be shown again; the old one signs too for a while.')
@@ -143,7 +147,7 @@ function addTargets(alerts: Command, cli: Cli): void {
     .action(async (id: number, options: Common) => {
       await cli.confirm(options, `delete target ${id}`)
       await cli.using(options, (operator) => operator.alerts.removeTarget(id, why(options)))
-      cli.answer(options, { id, removed: true }, () => `Target ${id} is called no more.`)
+      cli.answer(options, { id, removed: true }, () => `Target ${id} is notified no more.`)
     })
 }
 

@@ -62,7 +62,7 @@ export function adminAlertRoutes(app: FastifyInstance, holdfast: Holdfast): void
 
   app.get(
     '/admin/alerts/targets',
-    { schema: { summary: 'Who is called about trouble, without what is secret', response: { 200: targetsAnswer } } },
+    { schema: { summary: 'Who is notified about trouble, without what is secret', response: { 200: targetsAnswer } } },
     async (_request, reply) => {
       return reply.header('cache-control', 'no-store').send({ targets: (await alerts.targets()).map(targetAnswer) })
     },

@@ -1,5 +1,5 @@
--- Somebody hears of trouble without looking: rules that say what trouble is, which of it there is now, and where to call.
--- A call is a job like any other, enqueued in the transaction that finds the trouble: so it is made, tried again, and seen if it fails.
+-- Alerts: rules that say what trouble is, which of it there is now, and the targets that are notified of it.
+-- A target is notified by a job like any other, enqueued in the transaction that finds the trouble: so it is tried again, and seen if it fails.
 
 -- The rules that hold at this look, each with what it is about and how much it is. p_now: when the look began.
 create or replace function holdfast.troubles(p_now timestamptz) returns table (rule text, subject text, value double precision)
@@ -65,9 +65,9 @@ as $$
   where r.enabled
 $$;
 
--- Calls every target that wants to hear of it. About its own calls it never calls: a receiver that is away would be called about
--- that for ever. Those are seen where all trouble is. Dead letters outlive the trouble they were: its end says how many lie there,
--- counted now and to a thousand, since what metrics keep may be older than the last of them.
+-- Notifies every target of the rule that trouble has begun, or is over. Trouble with the notifying jobs themselves is announced to nobody, because a
+-- receiver that is away would be notified of that for ever; lists of alerts show it. Dead letters stay after the trouble is over, so its end says
+-- how many there are, counted now and up to a thousand, because the count that metrics keep may be older than the last of them.
 create or replace function holdfast.announce(p_state text, p_rule text, p_subject text, p_value double precision, p_since timestamptz)
 returns void language plpgsql as $$
 declare
@@ -216,7 +216,7 @@ create or replace function holdfast.target_facts(p_target holdfast.alert_targets
   select jsonb_build_object('host', substring(p_target.url from '^https?://([^/?#]+)'), 'form', p_target.form, 'rules', p_target.rules)
 $$;
 
--- Makes a target, and the type of the calls where there is none yet.
+-- Makes a target, and the type of the jobs that notify targets where there is none yet.
 create or replace function holdfast.add_alert_target(p_url text, p_form text, p_secret text, p_rules text[], p_actor holdfast.actor) returns integer
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
 -- name: evaluateAlerts
--- Finds what began and what is over, and enqueues the calls about it, unless somebody looked within $1 milliseconds.
+-- Finds what began and what is over, and enqueues the jobs that notify targets, unless somebody looked within $1 milliseconds.
 select state, rule, subject, value from holdfast.evaluate_alerts($1::text::float8 * interval '1 millisecond')
 
 -- name: readAlerts
@@ -27,7 +27,7 @@ select t.id, t.url, t.form, to_jsonb(t.rules) as rules, date_part('epoch', t.cre
 from holdfast.alert_targets as t order by t.id
 
 -- name: alertTarget
--- Where to call and what to sign with; old: what to sign with too, for those who do not have the new secret yet. No row: the target was
+-- Which address to notify and what to sign with; old: what to sign with too, for those who do not have the new secret yet. No row: the target was
 -- removed.
 select t.url, t.form, t.secret, case when t.old_until > holdfast.now() then t.old_secret end as old from holdfast.alert_targets as t where t.id = $1::text::integer
 
@@ -44,10 +44,10 @@ select holdfast.rotate_alert_secret($1::text::integer, $2::text, $3::text::float
 select holdfast.drop_alert_target($1::text::integer, holdfast.actor($2::text, $3::text, $4::text)) as known
 
 -- name: testAlertTarget
--- Calls a target as if there were trouble; the job of the call, or null where there is no such target.
+-- Notifies a target as if there were trouble; the job that does it, or null where there is no such target.
 select holdfast.test_alert_target($1::text::integer, holdfast.actor($2::text, $3::text, $4::text))::text as id
 
 -- name: callersOfTargets
--- How many workers that live make the calls.
+-- How many workers that live notify targets.
 select count(*)::integer as workers from holdfast.workers as w join holdfast.types as t on t.name = 'holdfast:alert' and t.id = any (w.types)
 where w.stopped_at is null and w.seen_at > holdfast.now() - interval '3 minutes'

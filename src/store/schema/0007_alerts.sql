@@ -1,4 +1,4 @@
--- Why: rules about trouble, the trouble there is, and who is called about it.
+-- Why: rules about trouble, the trouble there is, and who is notified of it.
 -- Lock: none, everything is new. Cost: milliseconds. Old workers: none. Back: drop schema holdfast cascade.
 
 create table holdfast.alert_rules (
@@ -25,7 +25,7 @@ create table holdfast.alert_rules (
   -- How long it must have been quiet before it is over.
   hold          interval not null default '1 minute' constraint hold_is_at_most_a_day check (hold between interval '0' and interval '1 day'),
   severity      text not null default 'warning' constraint severity_is_known check (severity in ('info', 'warning', 'critical')),
-  -- Until then nobody is called about what it finds.
+  -- Until then nobody is notified of what it finds.
   silenced_until  timestamptz,
   enabled       boolean not null default true
 );
@@ -52,7 +52,7 @@ insert into holdfast.alert_rules (name, kind, threshold, min_priority, lasts, ho
   ('drift', 'drift', 0, 0, '0', '10 minutes', 'warning');
 
 -- The trouble there is now. subject: the type or priority it is about; empty: the whole queue. fired_at null: it does not last long enough
--- yet. told_at, told: when somebody was called last, and what the value was; null: nobody was, or not yet.
+-- yet. told_at, told: when somebody was notified last, and what the value was; null: nobody was, or not yet.
 create table holdfast.alerts (
   rule      text not null references holdfast.alert_rules on delete cascade,
   subject   text not null,
@@ -65,7 +65,7 @@ create table holdfast.alerts (
   primary key (rule, subject)
 );
 
--- Where to call. The secret signs what is sent, so it has to stand here: encrypted where those who made the target have keys, else as it
+-- Which addresses to notify. The secret signs what is sent, so it has to stand here: encrypted where those who made the target have keys, else as it
 -- is. It is never shown again. The one before it signs as well until old_until, so that a receiver has time to take the new one.
 create table holdfast.alert_targets (
   id          integer generated always as identity primary key,

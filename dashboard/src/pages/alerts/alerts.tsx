@@ -8,7 +8,7 @@ import { kindWords, valueInWords } from './kinds.js'
 import { Rules } from './rules.js'
 import { Targets } from './targets.js'
 
-/** What fires now, by which rules, and who is called. */
+/** What fires now, by which rules, and who is notified. */
 export function Alerts() {
   const alerts = useAlerts()
   const seesTargets = useMay('admin')

@@ -37,7 +37,7 @@ export function Rules({ rules }: { rules: readonly Rule[] }) {
                   on
                   {silenced_until !== null && Date.parse(silenced_until) > Date.now() && (
                     <span className="second">
-                      nobody is called until <Moment at={silenced_until} />
+                      nobody is notified until <Moment at={silenced_until} />
                     </span>
                   )}
                 </>

@@ -14,21 +14,21 @@ type NewTarget = Answered<typeof newTargetAnswer>
 
 const forms = { webhook: 'a signed webhook', slack: 'a message for Slack', pagerduty: 'an event for PagerDuty' }
 
-/** The addresses that are called when an alert begins and when it is over. */
+/** The addresses that are notified when an alert begins and when it is over. */
 export function Targets({ rules }: { rules: readonly string[] }) {
   const targets = useAnswer<Answered<typeof targetsAnswer>>('admin/alerts/targets', {}, { everyMs: 5_000 })
   const [made, setMade] = useState<NewTarget>()
   return (
     <>
       {made && <Secret title={`Signing secret for ${made.url}`} secret={made.secret} close={() => setMade(undefined)} />}
-      <Card title="Who is called" aside={<NewTargetAct rules={rules} onMade={setMade} />}>
+      <Card title="Who is notified" aside={<NewTargetAct rules={rules} onMade={setMade} />}>
         <Loaded query={targets}>
           {({ targets: rows }) => (
             <Table
-              label="Who is called"
+              label="Who is notified"
               rows={rows}
               keyOf={({ id }) => id}
-              empty="Nobody is called. A target is an address that gets a signed webhook when an alert begins and when it is over."
+              empty="Nobody is notified. A target is an address that gets a signed webhook when an alert begins and when it is over."
               columns={[
                 { name: 'Address', cell: ({ url }) => <span className="breakable">{url}</span> },
                 { name: 'Form', cell: ({ form }) => form },

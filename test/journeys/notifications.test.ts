@@ -9,27 +9,27 @@ import { quiet, work } from '../support/small-worker.js'
 
 interface Ear {
   client: pg.Client
-  /** What was said since the last time: each channel as often as it was called. Nothing that was sent is still on its way. */
+  /** What was said since the last time: each channel as often as it was notified. Nothing that was sent is still on its way. */
   heard(): Promise<string[]>
 }
 
 /** Hears what workers would hear, in the order of the commits. */
 async function makeEar(database: ObservedDatabase): Promise<Ear> {
   const client = await database.connect()
-  let calls: pg.Notification[] = []
-  client.on('notification', (call) => calls.push(call))
+  let notifications: pg.Notification[] = []
+  client.on('notification', (one) => notifications.push(one))
   for (const { id } of await database.sql('select id from holdfast.lanes')) await client.query(`listen "holdfast.lane_${id}"`)
   await client.query('listen marker')
   return {
     client,
     async heard() {
       await database.sql('notify marker')
-      await eventually(() => calls.some((call) => call.channel === 'marker'))
-      const lanes = calls.filter((call) => call.channel !== 'marker')
-      calls = []
+      await eventually(() => notifications.some(({ channel }) => channel === 'marker'))
+      const lanes = notifications.filter(({ channel }) => channel !== 'marker')
+      notifications = []
       // NOTIFY carries no data, ever: its payload is limited, and it is copied to everybody.
-      expect(lanes.filter((call) => call.payload !== '')).toEqual([])
-      return lanes.map((call) => call.channel)
+      expect(lanes.filter(({ payload }) => payload !== '')).toEqual([])
+      return lanes.map(({ channel }) => channel)
     },
   }
 }
@@ -46,7 +46,7 @@ async function makeWorker(database: ObservedDatabase, types: AnyJobType[], optio
 
 const idleWorkers = async (database: ObservedDatabase) => (await database.sql('select from holdfast.idle_workers')).length
 
-test('a transaction calls each lane at most once and says nothing', async () => {
+test('a transaction notifies each lane at most once, and sends no data', async () => {
   const database = await makeObservedDatabase()
   const types = [work(), work(undefined, { type: 'chat', lane: 'interactive' })]
   const holdfast = await makeWorker(database, types)
@@ -75,7 +75,7 @@ test('a transaction calls each lane at most once and says nothing', async () => 
   expect(await ear.heard()).toEqual([first])
 }, 60_000)
 
-test('nobody is called where nobody sleeps', async () => {
+test('no notification is sent where no worker is idle', async () => {
   const database = await makeObservedDatabase()
   const ear = await makeEar(database)
   let finish: () => void = () => {}
@@ -86,7 +86,7 @@ test('nobody is called where nobody sleeps', async () => {
   const holdfast = await makeWorker(database, [work(() => blocked)], { concurrency: 2, drain: '0s' })
   await eventually(async () => (await idleWorkers(database)) === 1)
   await holdfast.enqueueMany([1, 2].map(() => ({ type: 'work', payload: {} })))
-  // Full for a second: a call could not be answered.
+  // Full for a second: it could not act on a notification.
   await eventually(async () => (await database.counts()).processing === 2 && (await idleWorkers(database)) === 0)
   expect(await ear.heard()).toHaveLength(1)
   for (let n = 0; n < 20; n++) await holdfast.enqueue('work', {})
@@ -94,7 +94,7 @@ test('nobody is called where nobody sleeps', async () => {
   expect(await ear.heard()).toEqual([])
 }, 60_000)
 
-test('a worker that does not listen asks for no calls', async () => {
+test('a worker that does not listen asks for no notifications', async () => {
   const database = await makeObservedDatabase()
   const ear = await makeEar(database)
   const holdfast = await makeWorker(database, [work()], { listen: false })
@@ -109,7 +109,7 @@ test('a worker that does not listen asks for no calls', async () => {
   expect(await ear.heard()).toEqual([])
 }, 60_000)
 
-test('a retry or snooze that is due within moments is called for, a later one is not', async () => {
+test('a retry or snooze that is due within moments notifies workers, a later one does not', async () => {
   const database = await makeObservedDatabase()
   const backoff = (attempt: number) => (attempt === 1 ? '1s' : '1h')
   const types = [
@@ -129,7 +129,7 @@ test('a retry or snooze that is due within moments is called for, a later one is
   expect(await ear.heard()).toHaveLength(3)
 }, 60_000)
 
-test('the longest names and payloads never reach a call', async () => {
+test('the longest names and payloads never reach a notification', async () => {
   const database = await makeObservedDatabase()
   const lane = `l${'o'.repeat(61)}g`
   const type = 't'.repeat(200)
