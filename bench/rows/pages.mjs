@@ -34,7 +34,9 @@ const walk = ({ live, old, error, batch, execution, type = 'bench' }) => ({
     `/jobs?limit=50&payload=${encodeURIComponent('{"tenant":7}')}`,
     '/jobs?limit=50&text=nowhere',
     `/jobs?limit=50&created_before=${hour()}`,
+    `/jobs?limit=50&type=rare&payload=${encodeURIComponent('{"tenant":7}')}`,
     `/jobs?limit=50&ended_after=${hour()}`,
+    `/jobs?limit=50&ended_before=${hour()}`,
     `/jobs?limit=50&error_group=${error}`,
     `/jobs?limit=50&batch=${batch}`,
     '/jobs?limit=50&owner=nobody',
@@ -68,11 +70,11 @@ async function open(bench, { finished }) {
   }
   try {
     await fillHistory(stage.client, finished)
-    await holdfast.registerTypes([defineType({ type: 'rare' })])
+    await holdfast.registerTypes([defineType({ type: 'rare', searchable: ['tenant'] })])
     const [{ id: live }] = await holdfast.enqueueMany(
       Array.from({ length: 1_000 }, () => ({ type: 'bench', payload: {}, delay: '1h' })),
     )
-    await holdfast.enqueue('rare', {}, { tags: ['rare'], concurrencyKey: 'rare', delay: '1h' })
+    await holdfast.enqueue('rare', { tenant: 7 }, { tags: ['rare'], concurrencyKey: 'rare', delay: '1h' })
     const ids = await fillPages(holdfast)
     const { rows } = await stage.client.query('select id from holdfast.bodies order by id offset 1000 limit 1')
     await stage.client.query('vacuum analyze')

@@ -42,6 +42,22 @@ end $$;
 -- Its name comes after keep_operators_word, because triggers run in that order.
 create or replace trigger remember_past before update on holdfast.types for each row execute function holdfast.remember_past();
 
+-- How many rows of one day of history, or of dead letters, are of a time, a million at most, and the newest job before p_before among them. Only
+-- a bitmap reads an index that knows pages, and those who search have switched them off for their own looks.
+create or replace function holdfast.ended_in(
+  p_day text, p_at text, p_after timestamptz, p_until timestamptz, p_before uuid, out rows bigint, out newest uuid
+) language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = on set jit = off set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_newest text;
+begin
+  execute format('select count(*), max(e.job_id::text collate "C") filter (where e.job_id < $3)
+                  from (select job_id from holdfast.%1$I where %2$I >= $1 and %2$I < $2 limit 1000000) as e', p_day, p_at)
+    into rows, v_newest using p_after, p_until, p_before;
+  newest := v_newest::uuid;
+end $$;
+
 -- An id that is not below those of the jobs before p_before that have an attempt which ended in a time: nearly always the newest of them. Null: there
 -- is none. Of days that lie whole in the time the newest is one look at an index. Of one that does not, an index that knows pages leads to what ended
 -- in the time, a million rows at most; where there are more it counts as if it lay whole in it.
@@ -71,9 +87,7 @@ begin
     exit when v_day.last <> 'infinity' and v_newest >= holdfast.first_id_at(v_day.last + interval '1 day');
     v_rows := null;
     if v_day.first is null or v_day.first < v_after or v_day.last > v_until then
-      execute format('select count(*), max(e.job_id::text collate "C") filter (where e.job_id < $3)
-                      from (select job_id from holdfast.%1$I where %2$I >= $1 and %2$I < $2 limit 1000000) as e', v_day.name, v_day.at)
-        into v_rows, v_of_day using v_after, v_until, p_before;
+      select e.rows, e.newest into v_rows, v_of_day from holdfast.ended_in(v_day.name, v_day.at, v_after, v_until, p_before) as e;
     end if;
     if v_rows is null or v_rows >= 1000000 then
       execute format('select job_id from holdfast.%I where job_id < $1 order by job_id desc limit 1', v_day.name) into v_of_day using p_before;
