@@ -60,7 +60,7 @@ export function DeadLetters() {
         <Select label="Reason" value={filter.reason} onValue={change('reason')} options={reasons} />
         <Select label="Died" value={filter.since} onValue={change('since')} options={ageWords} />
         <Filter label="Tags" value={filter.tags} onValue={change('tags')} />
-        <Filter label="Batch or execution" value={filter.batch} onValue={change('batch')} />
+        <Filter label="Batch or execution" value={filter.batch} onValue={change('batch')} placeholder="id of a batch" />
         <Filter label="Error holds" value={filter.error} onValue={change('error')} placeholder="error holds" wide />
       </search>
       <div className="stack">
