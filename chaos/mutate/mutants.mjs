@@ -10,7 +10,7 @@ const advisory = /^pg_(try_)?advisory_(xact_)?lock/
 /** Every mutant of a function: its id, kind, what it changes in words, and the statement with the change. */
 export function mutantsOf({ name, file, statement, pieces }) {
   const counts = {}
-  return pieces.flatMap((piece) =>
+  return pieces.filter(isWritable).flatMap((piece) =>
     [...changesIn(piece.tree, piece.condition)].map(({ kind, says, make, undo }) => {
       make()
       const text = textOf(piece)
@@ -20,6 +20,16 @@ export function mutantsOf({ name, file, statement, pieces }) {
       return { id: `${name}/${kind}/${counts[kind]}`, file, name, kind, says, statement, changed }
     }),
   )
+}
+
+/** Whether a piece can be written from its tree: the deparser leaves out the parentheses of (array[…])[n]. */
+export function isWritable({ tree }) {
+  const sql = deparseSync([tree], { pretty: false })
+  try {
+    return Boolean(parseSync(sql))
+  } catch {
+    return false
+  }
 }
 
 /** A piece as its tree has it now. It throws where the text would mean something else than the tree. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { explained } from './explained.mjs'
 import { functionsIn, sqlFunctions } from './functions.mjs'
 import { kinds } from './kinds.mjs'
-import { mutantsOf } from './mutants.mjs'
+import { isWritable, mutantsOf } from './mutants.mjs'
 
 /** What becomes of the one function of this body, by kind and words. */
 function changes(body, language = 'plpgsql') {
@@ -66,6 +66,11 @@ test('every function has its mutants, of every kind, and each has a name of its 
   expect([...new Set(all.map(({ kind }) => kind))].sort()).toEqual(Object.keys(kinds).sort())
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
   expect(all.filter(({ statement, changed }) => statement === changed)).toEqual([])
+})
+
+test('one piece of one function is left out, because the deparser cannot write it', () => {
+  const left = sqlFunctions().filter(({ pieces }) => !pieces.every(isWritable))
+  expect(left.map(({ name }) => name)).toEqual(['list_jobs'])
 })
 
 test('every explanation is one of a mutant that there is', () => {

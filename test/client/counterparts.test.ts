@@ -59,6 +59,7 @@ const never: Record<string, string> = {
   'access.sessions.end': 'the server ends the session of a browser that logs out',
   'access.caller': 'the server looks with it whose a key is',
   'access.callerOfCertificate': 'the server looks with it whose a certificate is',
+  'access.spendRequests': 'servers share with it what a service may ask of all of them',
   'alerts.look': 'workers and servers look for what fires by themselves',
   'events.open': 'events.follow begins with it',
   'executions.register': 'a workflow is code, which a worker registers',
