@@ -71,12 +71,15 @@ test('whatever is done to members at once, the counts are those of the members a
       for (let turn = 0; turn < 15; turn++) await act()
     }),
   )
+  const ended = () =>
+    eventually(async () => {
+      const batch = await holdfast.batches.get(id)
+      return batch?.status !== 'running' && (await queue.sql('select from holdfast.group_changes')).length === 0 && batch
+    })
+  const { dead: failed } = await ended()
   failing = false
   await holdfast.batches.retry(id, who)
-  await eventually(async () => {
-    const batch = await holdfast.batches.get(id)
-    return batch?.status !== 'running' && (await queue.sql('select from holdfast.group_changes')).length === 0
-  })
+  await ended()
   const { round, callbacks, ...batch } = (await holdfast.batches.get(id)) as NonNullable<
     Awaited<ReturnType<typeof holdfast.batches.get>>
   >
@@ -85,7 +88,8 @@ test('whatever is done to members at once, the counts are those of the members a
   const { completed = 0, dead = 0, cancelled = 0, discarded = 0, ...others } = counted
   expect(others).toEqual({})
   expect(batch).toMatchObject({ live: 0, completed, dead, cancelled, discarded, total: completed + dead + cancelled + discarded })
-  expect(round).toBeGreaterThan(1)
+  // A retry of what has ended opens a round; while it runs, none: on a quick machine it may run all the time until then.
+  if (failed > 0) expect(round).toBeGreaterThan(1)
   const kinds = (nth: number) => callbacks.filter((callback) => callback.round === nth).map(({ kind }) => kind)
   for (let nth = 1; nth <= round; nth++)
     expect([
