@@ -13,6 +13,16 @@ const accounts = {
 }
 const roles = { 'on-call': ['operator', 'auditor-to-be'], everybody: ['viewer'] }
 
+/** Stops the clock by which a server counts what an address asks for, because a busy machine does not get so much done in a second. */
+async function inOneMoment<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  try {
+    return await ask()
+  } finally {
+    clock.mockRestore()
+  }
+}
+
 describe('people sign in through a provider', () => {
   let provider: Awaited<ReturnType<typeof startIdentityProvider>>
   let serving: Serving
@@ -141,7 +151,7 @@ describe('people sign in through a provider', () => {
       visitor.cookies.set(host, new Map([[`holdfast-${new URL(url).port}-sign-in`, pending]]))
       return (await visitor.get(`${url}/session/oidc/callback?code=x&state=y`)).response.status
     }
-    const answers = await Promise.all(Array.from({ length: 80 }, guess))
+    const answers = await inOneMoment(() => Promise.all(Array.from({ length: 80 }, guess)))
     expect(answers).toContain(429)
   })
 
@@ -153,7 +163,7 @@ describe('people sign in through a provider', () => {
     const cookie = `holdfast-${port}-sign-in=${visitor.cookies.get(host)?.get(`holdfast-${port}-sign-in`)}`
     expect((await visitor.goOn(begun, url, 'grace')).href).toBe(`${url}/`)
     const again = () => fetch(`${url}/session/oidc/callback?code=x&state=y`, { redirect: 'manual', headers: { cookie } })
-    const answers = await Promise.all(Array.from({ length: 80 }, again))
+    const answers = await inOneMoment(() => Promise.all(Array.from({ length: 80 }, again)))
     expect(answers.map(({ status }) => status)).toContain(429)
   })
 
