@@ -13,6 +13,8 @@ export const yesOrNo = { type: 'boolean' } as const
 export const time = { type: 'string', format: 'date-time' } as const
 export const timeOrNull = { type: ['string', 'null'], format: 'date-time' } as const
 export const anything = {} as const
+/** A JSON Schema, to store. */
+export const jsonSchema = { type: 'object', description: 'the JSON Schema of its payloads; at most 65,536 bytes' } as const
 export const duration = {
   type: ['string', 'number'],
   maxLength: 100,

@@ -1,5 +1,18 @@
 import { gate } from './admin.js'
-import { anything, duration, jobId, number, numberOrNull, overrides, text, textOrNull, time, why, yesOrNo } from './common.js'
+import {
+  anything,
+  duration,
+  jobId,
+  jsonSchema,
+  number,
+  numberOrNull,
+  overrides,
+  text,
+  textOrNull,
+  time,
+  why,
+  yesOrNo,
+} from './common.js'
 import { approval, unique } from './jobs.js'
 import { answer, list, type Of, object } from './schema.js'
 
@@ -23,6 +36,7 @@ export const typeBody = object({
   encrypt: yesOrNo,
   redact: { type: 'array', items: text, maxItems: 100, description: 'paths of the payload that people do not see' },
   searchable: { type: 'array', items: text, maxItems: 8, description: 'paths of the payload whose values are found by index' },
+  payload_schema: { anyOf: [jsonSchema, { type: 'null' }] },
   keep_result: yesOrNo,
   max_result_bytes: { type: 'integer', minimum: 1, maximum: 1_048_576 },
   on_dead: { ...textOrNull, description: 'the type of which a job is enqueued for each that died' },
@@ -48,6 +62,7 @@ export const typeAnswer = answer({
   encrypt: yesOrNo,
   redact: list(text),
   searchable: list(text),
+  payload_schema: anything,
   shared_keys: yesOrNo,
   max_result_bytes: number,
   alert_expired: yesOrNo,

@@ -119,6 +119,7 @@ function described(request: JobRequest, payload: string): NewJob {
     brought: request.id !== undefined,
     type: definition?.type ?? storableText(String(request.type), 'type'),
     payload,
+    unchecked: definition === undefined,
     version: request.version === undefined ? (definition?.version ?? null) : wholeNumber(request.version, 'version', 1, 32_767),
     priority: request.priority === undefined ? (definition?.priority ?? null) : wholeNumber(request.priority, 'priority', 0, 9),
     maxAttempts:

@@ -1,5 +1,6 @@
 import { type ApprovalOption, encodeApproval } from '../job/approval.js'
 import type { Duration } from '../job/duration.js'
+import { storableSchema } from '../job/json-schema.js'
 import { refused, refuseUnknown, refuseUnknownNames } from '../job/refused.js'
 import { defineType } from '../job/type.js'
 import type { TypeDefinition } from '../job/type-definition.js'
@@ -32,6 +33,8 @@ export interface TypeSettings extends Pick<Definition, Checked | 'keepResult' | 
   approval?: ApprovalOption | null
   /** Which jobs of the type are one and the same, wherever an enqueue does not say otherwise. */
   unique?: UniqueOption | null
+  /** The JSON Schema of its payloads, for those that come by the name of the type; at most 65,536 bytes. */
+  payloadSchema?: object | null
   /** The name of a registered type, of which a job is enqueued for each that died. */
   onDead?: string | null
 }
@@ -52,6 +55,8 @@ export interface TypeState {
   redact: string[]
   /** Paths of the payload whose values are found by index. */
   searchable: string[]
+  /** The JSON Schema of its payloads; null: none is stored. */
+  payloadSchema: object | null
   sharedKeys: boolean
   /** 0: no result is kept. */
   maxResultBytes: number
@@ -80,6 +85,7 @@ const stored: Record<keyof TypeSettings, (made: Made, given: TypeSettings) => Pa
   encrypt: ({ encrypt }) => ({ encrypted: encrypt }),
   redact: ({ redact }) => ({ redact: redact.length === 0 ? null : [...redact] }),
   searchable: ({ searchable }) => ({ searchable: searchable.length === 0 ? null : [...searchable] }),
+  payloadSchema: (_, { payloadSchema }) => ({ payload_schema: storableSchema(payloadSchema, 'payloadSchema') }),
   keepResult: ({ maxResultBytes }) => ({ max_result_bytes: maxResultBytes }),
   maxResultBytes: ({ maxResultBytes }) => ({ max_result_bytes: maxResultBytes }),
   onDead: ({ onDead }) => ({ on_dead: onDead ?? null }),
@@ -93,6 +99,7 @@ const columns: Partial<Record<keyof TypeSettings, string>> = {
   alertExpired: 'alert_expired',
   sharedKeys: 'shared_keys',
   encrypt: 'encrypted',
+  payloadSchema: 'payload_schema',
   keepResult: 'max_result_bytes',
   maxResultBytes: 'max_result_bytes',
   onDead: 'on_dead',
@@ -102,7 +109,7 @@ const columns: Partial<Record<keyof TypeSettings, string>> = {
 export function encodeSettings(type: string, settings: TypeSettings): Partial<StoredType> {
   refuseUnknown(settings, Object.keys(stored))
   if (typeof settings.backoff === 'function') throw refused('backoff', 'is a function, which only a worker can call')
-  const { onDead, ...rest } = settings
+  const { onDead, payloadSchema: _, ...rest } = settings
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== undefined))
   const made = defineType({ type, ...given, ...(onDead == null ? {} : { onDead: { enqueue: onDead } }) })
   const named = (Object.keys(stored) as (keyof TypeSettings)[]).filter((name) => settings[name] !== undefined)
@@ -131,6 +138,7 @@ export function typeState(type: string, { settings, registered, overrides: said 
     encrypt: settings.encrypted,
     redact: settings.redact ?? [],
     searchable: settings.searchable ?? [],
+    payloadSchema: settings.payload_schema,
     sharedKeys: settings.shared_keys,
     maxResultBytes: settings.max_result_bytes,
     alertExpired: settings.alert_expired,

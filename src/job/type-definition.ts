@@ -30,7 +30,8 @@ export interface TypeDefinition<Schema extends StandardSchemaV1, Answer = unknow
    */
   aliases?: readonly string[]
   /**
-   * Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt.
+   * Any Standard Schema (zod, valibot, arktype …). Checked at enqueue and again before every attempt; its JSON Schema is stored
+   * with the type, for producers that have not the definition.
    * @default none: any JSON
    */
   payload?: Schema

@@ -207,6 +207,7 @@ export class DeadLetters {
       const definition = job && this.#types.definitionOf(job.type)
       if (definition?.schema) await checkAgainstSchema(definition, payload)
       if (!job) return text
+      if (!definition) await this.#store.operate.refuseUnfit(id, job.type, text)
       this.#privacy.refuseMarks(payload, job.redact)
       const [type] = await this.#store.types([job.type])
       return this.#privacy.encrypts(type?.encrypted) ? this.#privacy.encrypt(job.type, id, text) : text

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { HoldfastError } from '../errors.js'
+import { jsonSchemaOf } from '../job/json-schema.js'
 import { misconfigured } from '../job/refused.js'
 import { defaultBackoff } from '../job/retry.js'
 import type { AnyJobType } from '../job/type.js'
@@ -8,10 +9,12 @@ import type { WorkerCalls } from './calls.js'
 
 /** What the server takes of a definition, by the names of the protocol. */
 function definitionOf(type: AnyJobType): object {
+  const schema = jsonSchemaOf(type.schema)
   const { timeoutMs: timeout, maxAttempts, backoff, maxResultBytes, uses } = type
   return {
     ...{ type: type.type, lane: type.lane, priority: type.priority, sensitive: type.sensitive },
     ...{ timeout, max_attempts: maxAttempts, max_result_bytes: maxResultBytes, uses },
+    ...(schema !== undefined && { payload_schema: JSON.parse(schema) }),
     // A function stays here: this worker says after each failure how long to wait.
     backoff: typeof backoff === 'function' ? defaultBackoff : backoff,
   }

@@ -1,5 +1,6 @@
 import type { TypeRegistry } from '../enqueue/registry.js'
 import { checkAgainstSchema } from '../job/check-payload.js'
+import { newJobId } from '../job/id.js'
 import { refused } from '../job/refused.js'
 import type { Privacy } from '../privacy/privacy.js'
 import { told } from '../store/sqlstate.js'
@@ -15,6 +16,7 @@ export async function readyToStore(schedule: Schedule, store: Store, types: Type
   if (schedule.type) await types.ensure([schedule.type])
   const definition = schedule.type ?? types.definitionOf(spec.type)
   if (definition?.schema) await checkAgainstSchema(definition, schedule.payload)
+  if (!definition) await told(store.operate.refuseUnfit(newJobId(), spec.type, spec.payload))
   const encrypted = definition?.encrypt ?? (await told(store.types([spec.type])))[0]?.encrypted
   if (!privacy.encrypts(encrypted)) return
   // One text for all jobs cannot be encrypted for each of them, and in the schedule it would stand in plain.

@@ -20,7 +20,7 @@ export function isPlain({ brought, delayMs, runAt, startBy, expireInMs, approval
 export function enqueueJobValues(job: NewJob, { wakeAlways, owner }: EnqueueOptions): unknown[] {
   const { id, type, payload, priority, maxAttempts, concurrencyKey, traceparent, version, idempotencyKey } = job
   const values = [id, type, payload, priority, maxAttempts, concurrencyKey, wakeAlways, owner ?? null, traceparent, version]
-  return [...values, idempotencyKey, sharedUnique(job), uniqueKey(job)]
+  return [...values, idempotencyKey, sharedUnique(job), uniqueKey(job), job.unchecked]
 }
 
 /** The values of enqueueJobs: the jobs side by side. What is the same in almost every call is left out. */
@@ -50,6 +50,7 @@ export function enqueueJobsValues(jobs: readonly NewJob[], options: EnqueueOptio
     onceIfAlike(jobs.map(({ version }) => version)),
     has.unique ? jobs.map(uniqueKey) : null,
     has.webhook ? jobs.map((job) => job.webhook && JSON.stringify(job.webhook)) : null,
+    has.unchecked,
   ]
 }
 
@@ -89,6 +90,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     startBy: false,
     expireInMs: false,
     webhook: false,
+    unchecked: false,
   }
   for (const job of jobs) {
     if (job.type !== first) has.types = true
@@ -105,6 +107,7 @@ function optionsIn(jobs: readonly NewJob[]) {
     if (job.startBy !== null) has.startBy = true
     if (job.expireInMs !== null) has.expireInMs = true
     if (job.webhook !== null) has.webhook = true
+    if (job.unchecked) has.unchecked = true
   }
   return has
 }

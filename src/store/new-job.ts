@@ -15,6 +15,8 @@ export interface NewJob {
   brought: boolean
   type: string
   payload: string
+  /** It came by the name of its type, so only a stored schema can check it before a worker does. */
+  unchecked: boolean
   /** The version of its payload; null: the newest that its type has. */
   version: number | null
   priority: number | null

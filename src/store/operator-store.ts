@@ -92,6 +92,11 @@ export class OperatorStore {
     await this.#database.query(statement('defineType'), [type, fields, guards, who.by, who.why, who.from])
   }
 
+  /** Refuses a payload that does not fit the stored schema of its type. */
+  async refuseUnfit(id: string, type: string, payload: string): Promise<void> {
+    await this.#database.query(statement('refuseUnfit'), [id, type, payload])
+  }
+
   /** Every stored setting of a type, and since when it is registered; undefined: there is none. */
   async typeSettings<Override>(type: string) {
     type Row = { settings: StoredType | null; registered: number; overrides: Override[] }

@@ -1,4 +1,6 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Approval, encodeApproval } from '../job/approval.js'
+import { jsonSchemaOf } from '../job/json-schema.js'
 import { defaultResultBytes } from '../job/result.js'
 import type { Backoff, BackoffFunction } from '../job/retry.js'
 import type { Uniqueness } from '../job/unique.js'
@@ -21,6 +23,8 @@ export interface RegisteredType {
   sharedKeys?: boolean
   redact?: readonly string[]
   searchable?: readonly string[]
+  /** What its payloads are checked with; as JSON Schema where it has one. */
+  schema?: StandardSchemaV1 | undefined
   maxResultBytes?: number
   /** The type of which a job is enqueued for each that died. */
   onDead?: string | undefined
@@ -47,5 +51,6 @@ export function registerValues(types: readonly RegisteredType[], update: boolean
     types.map((t) => t.onDead ?? null),
     types.map((t) => t.version ?? 1),
     types.map((t) => (t.searchable?.length ? JSON.stringify(t.searchable) : null)),
+    types.map((t) => jsonSchemaOf(t.schema) ?? null),
   ]
 }

@@ -38,6 +38,7 @@ export interface NamedType {
   timeout_ms?: number
   sensitive?: boolean
   max_result_bytes?: number
+  payload_schema?: object
   backoff?: object
   /** In order, each once. */
   uses?: readonly string[]

@@ -278,4 +278,5 @@ export interface StoredType {
   on_dead: string | null
   version: number
   searchable: string[] | null
+  payload_schema: object | null
 }

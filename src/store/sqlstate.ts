@@ -1,4 +1,5 @@
 import { HoldfastError, UniqueConflictError } from '../errors.js'
+import type { Path } from '../issue.js'
 import { didYouMean } from '../job/nearest.js'
 
 interface DatabaseError {
@@ -162,6 +163,8 @@ export function explained(error: unknown, ids: readonly string[] = []): unknown 
       return new HoldfastError('unknown_workflow', text, { field: 'workflow', cause: error })
     case 'HF013':
       return unknown('unknown_dependency', 'dependency', message, detail, error)
+    case 'HF014':
+      return unfit(text, JSON.parse(detail ?? '{}'), ids, error)
     case 'HF404':
       return new HoldfastError('not_found', text, { field: detail ?? 'name', cause: error })
     case 'HF409':
@@ -224,6 +227,18 @@ function uniqueConflict(detail: string, ids: readonly string[], cause: unknown):
   if (first >= 0) return new UniqueConflictError(undefined, `jobs[${first}] and jobs[${second}] have the same unique key`, cause)
   const which = ids.length > 1 ? `jobs[${second}]: ` : ''
   return new UniqueConflictError(standing, `${which}job ${standing} already has this unique key`, cause)
+}
+
+/** A payload that does not fit the stored schema of its type. Of many jobs, the one that is wrong is named. */
+function unfit(
+  message: string,
+  { id, path, problem }: { id: string; path: Path; problem: string },
+  ids: readonly string[],
+  cause: unknown,
+): HoldfastError {
+  const error = new HoldfastError('payload_rejected', message, { issues: [{ path, problem }], cause })
+  if (ids.length > 1 && ids.includes(id)) error.index = ids.indexOf(id)
+  return error
 }
 
 /** What has to be sent to mean it. */

@@ -45,6 +45,7 @@ export function typeAnswer(state: TypeState, gate: GateState | undefined): TypeA
     ...{ type, lane, priority, backoff, approval, unique, sensitive, encrypt, redact, searchable, version },
     max_attempts: state.maxAttempts,
     timeout_ms: state.timeoutMs,
+    payload_schema: state.payloadSchema,
     shared_keys: state.sharedKeys,
     max_result_bytes: state.maxResultBytes,
     alert_expired: state.alertExpired,

@@ -104,7 +104,7 @@ export function pathIn(jobs: readonly JobBody[], error: unknown): Path {
 }
 
 /**
- * Checks the payload against the schema of its type, if this process has the definition; otherwise the worker checks it. The time in an
+ * Checks the payload against the schema of its type, if this process has the definition; otherwise the database checks it against the stored one. The time in an
  * id must be recent: it decides the partition of the job, which would otherwise be dropped too early, or never.
  */
 export async function checkJob(holdfast: Holdfast, { type, payload, id, version }: JobBody): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Definition, Report, Result, StepBody, VitalsBody } from '../../api/worker.js'
 import type { Vitals } from '../../background/vital-signs.js'
 import { type Duration, toMilliseconds } from '../../job/duration.js'
+import { storableSchema } from '../../job/json-schema.js'
 import { type LogEntry, logLine, progress } from '../../job/log-entry.js'
 import { didYouMean } from '../../job/nearest.js'
 import type { Outcome } from '../../job/outcome.js'
@@ -35,8 +36,10 @@ export function defined(type: string | Definition, index: number): string | Name
   }
 }
 
-function checkedDefinition({ max_attempts: maxAttempts, max_result_bytes: _, ...rest }: Definition, index: number): AnyJobType {
+function checkedDefinition(definition: Definition, index: number): AnyJobType {
+  const { max_attempts: maxAttempts, max_result_bytes: _, payload_schema: schema, ...rest } = definition
   try {
+    storableSchema(schema, 'payloadSchema')
     return defineType({ ...rest, ...(maxAttempts === undefined ? {} : { maxAttempts }) })
   } catch (error) {
     throw overHttp(error, ['types', index])

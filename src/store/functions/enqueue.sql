@@ -11,6 +11,7 @@
 -- p_owner: the service whose jobs these are, and whose keys they take; null: the application's own.
 -- p_start_bys, p_expire_ins_ms: until when each has to have started, as a time or as milliseconds from now; null where none has to.
 -- p_versions: the version of each payload, or one for all; null: the newest that the type has.
+-- p_check: whether nobody has checked the payloads against the definitions of their types, so that their stored schemas decide.
 -- p_webhooks: where requests about each go, {"url", "kinds", "secrets"}; null where none has one.
 -- Returns only what was not simply created: the ordinal in the arrays (from 1), the id of the job that stands, and what
 -- happened: existing, replaced, debounced or queued_behind.
@@ -23,7 +24,7 @@ create or replace function holdfast.enqueue_jobs(
   p_fresh boolean, p_keys_taken boolean, p_wake_always boolean, p_approvals jsonb[] default null, p_uniques text[] default null,
   p_traces text[] default null, p_owner text default null, p_tags text[] default null,
   p_start_bys timestamptz[] default null, p_expire_ins_ms double precision[] default null, p_versions smallint[] default null,
-  p_unique_keys text[] default null, p_webhooks jsonb[] default null
+  p_unique_keys text[] default null, p_webhooks jsonb[] default null, p_check boolean default false
 ) returns table (ordinal integer, job_id uuid, what text)
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -38,6 +39,7 @@ declare
   v_unique boolean;
   v_plain boolean;
   v_encrypted boolean;
+  v_schema boolean;
   v_met record;
   v_meeting integer[];
   v_unique_keys text[];
@@ -53,10 +55,13 @@ begin
   v_plain := p_fresh and not v_behind and cardinality(p_delays_ms) = 0 and cardinality(p_run_ats) = 0
     and p_approvals is null and p_tags is null and p_start_bys is null and p_expire_ins_ms is null
     and p_webhooks is null and (p_versions is null or 1 = all (p_versions));
-  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted into v_unique, v_plain, v_encrypted
+  select c.has_unique or p_uniques is not null, v_plain and c.all_plain, c.any_encrypted, c.any_schema into v_unique, v_plain, v_encrypted, v_schema
   from holdfast.check_types(p_types) as c;
   if v_encrypted then
     perform holdfast.refuse_plaintext(p_types, p_payloads);
+  end if;
+  if p_check and v_schema then
+    perform holdfast.refuse_unfit(p_ids, p_types, p_payloads, p_versions);
   end if;
   if not p_keys_taken and cardinality(array_remove(p_keys, null)) > 0 then
     for ordinal, job_id in select * from holdfast.take_keys(p_ids, p_types, p_keys, p_owner) loop

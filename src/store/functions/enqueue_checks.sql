@@ -1,15 +1,18 @@
 -- What an enqueue refuses before it stores anything.
 
 -- Refuses a type that is not registered, naming the registered ones whose names are most like it: in the detail, as JSON for programs. Returns whether any of the types has a
--- uniqueness, whether all of them are plain apart from that (no gate, no approval, no versions), and whether any wants its payload encrypted.
-create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean) language plpgsql as $$
+-- uniqueness, whether all of them are plain apart from that (no gate, no approval, no versions), whether any wants its payload encrypted, and whether
+-- any has a schema.
+create or replace function holdfast.check_types(p_types text[], out has_unique boolean, out all_plain boolean, out any_encrypted boolean,
+  out any_schema boolean) language plpgsql as $$
 declare
   v_missing text;
   v_known jsonb;
 begin
   select min(coalesce(asked.name, '')) filter (where t.id is null), coalesce(bool_or(t.uniqueness is not null), false),
-         coalesce(bool_and(t.approval is null and not t.gated and t.version = 1), false), coalesce(bool_or(t.encrypted), false)
-  into v_missing, has_unique, all_plain, any_encrypted
+         coalesce(bool_and(t.approval is null and not t.gated and t.version = 1), false), coalesce(bool_or(t.encrypted), false),
+         coalesce(bool_or(t.payload_schema is not null), false)
+  into v_missing, has_unique, all_plain, any_encrypted, any_schema
   from (select distinct unnest(p_types) as name) as asked left join holdfast.types as t on t.name = asked.name;
   if v_missing is null then
     return;

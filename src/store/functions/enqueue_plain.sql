@@ -3,11 +3,11 @@
 -- Stores one new job that is due at once. Where its type is plain and its keys are free, that is an insert for each key, two for the job and
 -- a look for idle workers to notify, at a third of the cost of enqueue_jobs. Returns null where the job was simply created; else what
 -- happened, and the id of the job that stands. Writes to queue itself, not through put_ready: nothing can hold such a job back.
--- p_unique and p_unique_key: as in enqueue_jobs.
+-- p_unique, p_unique_key and p_check: as in enqueue_jobs.
 create or replace function holdfast.enqueue_job(
   p_id uuid, p_type text, p_payload text, p_priority smallint, p_max_attempts smallint, p_concurrency_key text, p_wake_always boolean,
   p_owner text, p_trace text, p_version smallint default null, p_key text default null, p_unique text default null,
-  p_unique_key text default null) returns text language plpgsql
+  p_unique_key text default null, p_check boolean default false) returns text language plpgsql
 security definer set search_path = holdfast, pg_temp
 as $$
 declare
@@ -22,10 +22,13 @@ begin
   end if;
   select t.id, t.lane_id, coalesce(p_priority, t.priority) as priority, coalesce(p_max_attempts, t.max_attempts) as max_attempts,
          not t.gated and t.approval is null and t.version = 1 and coalesce(p_version, 1) = 1 and not holdfast.may_be_behind() as plain,
-         t.encrypted, t.searchable, coalesce(p_unique::jsonb, t.uniqueness) as uniqueness, holdfast.key_owner(t.shared_keys, p_owner) as key_owner
+         t.encrypted, p_check and t.payload_schema is not null as has_schema, t.searchable, coalesce(p_unique::jsonb, t.uniqueness) as uniqueness, holdfast.key_owner(t.shared_keys, p_owner) as key_owner
   into v_type from holdfast.types as t where t.name = p_type;
   if v_type.encrypted then
     perform holdfast.refuse_plaintext(array[p_type], array[p_payload]);
+  end if;
+  if v_type.has_schema then
+    perform holdfast.refuse_unfit(array[p_id], array[p_type], array[p_payload], array[p_version]);
   end if;
   if v_type.plain and p_key is not null then
     insert into holdfast.idempotency_keys (type_id, owner, key, job_id) values (v_type.id, v_type.key_owner, p_key, p_id) on conflict do nothing;

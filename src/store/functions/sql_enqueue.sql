@@ -45,7 +45,8 @@ begin
     p_tags => case when v_asked.tags is not null then array[v_asked.tags::text] end,
     p_start_bys => case when v_asked.start_by is not null then array[v_asked.start_by] end,
     p_expire_ins_ms => case when v_asked.expire_in_ms is not null then array[v_asked.expire_in_ms] end,
-    p_versions => case when v_asked.version is not null then array[v_asked.version] end) as e;
+    p_versions => case when v_asked.version is not null then array[v_asked.version] end,
+    p_check => true) as e;
   return query select coalesce(v_stands, v_asked.id), coalesce(v_what, 'created');
 end $$;
 

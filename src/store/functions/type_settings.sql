@@ -16,7 +16,7 @@ create or replace function holdfast.type_settings(p_type text) returns jsonb lan
     'lane', l.name, 'priority', t.priority, 'max_attempts', t.max_attempts, 'timeout_ms', t.timeout_ms, 'backoff', t.backoff,
     'approval', t.approval, 'uniqueness', t.uniqueness, 'sensitive', t.sensitive, 'encrypted', t.encrypted, 'redact', t.redact,
     'shared_keys', t.shared_keys, 'max_result_bytes', t.max_result_bytes, 'alert_expired', t.alert_expired, 'on_dead', t.on_dead, 'version', t.version,
-    'searchable', t.searchable)
+    'searchable', t.searchable, 'payload_schema', t.payload_schema)
   from holdfast.types as t join holdfast.lanes as l on l.id = t.lane_id where t.name = p_type
 $$;
 
@@ -117,6 +117,7 @@ create or replace function holdfast.write_type(p_type text, p_fields jsonb) retu
     max_result_bytes = coalesce((p_fields ->> 'max_result_bytes')::integer, t.max_result_bytes),
     alert_expired = coalesce((p_fields ->> 'alert_expired')::boolean, t.alert_expired),
     on_dead = case when p_fields ? 'on_dead' then p_fields ->> 'on_dead' else t.on_dead end,
-    searchable = case when p_fields ? 'searchable' then nullif(p_fields -> 'searchable', 'null') else t.searchable end
+    searchable = case when p_fields ? 'searchable' then nullif(p_fields -> 'searchable', 'null') else t.searchable end,
+    payload_schema = case when p_fields ? 'payload_schema' then nullif(p_fields -> 'payload_schema', 'null') else t.payload_schema end
   where t.name = p_type
 $$;

@@ -18,7 +18,7 @@ declare
   -- Whoever may change one of these can give themselves everything else, or take a line out of the log.
   v_guarded constant text[] := array['api_keys', 'roles', 'sessions', 'audit_log', 'alert_targets', 'migrations', 'functions_applied'];
   v_guards constant text[] := array['create_key', 'revoke_key', 'rotate_key', 'set_role', 'drop_role', 'open_session', 'end_session', 'end_sessions_of'];
-  v_enqueue constant text[] := array['enqueue', 'enqueue_job', 'enqueue_jobs', 'take_keys', 'measure_depths', 'depths_under_limit', 'reserve_pace',
+  v_enqueue constant text[] := array['enqueue', 'enqueue_job', 'enqueue_jobs', 'refuse_unfit', 'take_keys', 'measure_depths', 'depths_under_limit', 'reserve_pace',
                                      'now', 'new_job_id', 'create_batch', 'join_batch', 'close_batch', 'start_execution', 'signal',
                                      'send_signal', 'type_of_job'];
   v_name text;

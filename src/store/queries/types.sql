@@ -9,27 +9,29 @@ with asked as (
   select t.*, jsonb_build_object('lane', t.lane, 'priority', t.priority, 'max_attempts', t.max_attempts, 'timeout_ms', t.timeout_ms,
     'backoff', t.backoff::jsonb, 'approval', t.approval::jsonb, 'uniqueness', t.uniqueness::jsonb, 'sensitive', t.sensitive, 'encrypted', t.encrypted,
     'redact', t.redact::jsonb, 'shared_keys', t.shared_keys, 'max_result_bytes', t.max_result_bytes, 'alert_expired', t.alert_expired,
-    'on_dead', t.on_dead, 'searchable', t.searchable::jsonb) as code
+    'on_dead', t.on_dead, 'searchable', t.searchable::jsonb, 'payload_schema', t.payload_schema::jsonb) as code
   from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::integer[], $7::text[], $8::text[], $9::text[],
-                       $10::boolean[], $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[], $17::smallint[], $18::text[])
-    as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version, searchable)
+                       $10::boolean[], $11::boolean[], $12::text[], $13::boolean[], $14::integer[], $15::boolean[], $16::text[], $17::smallint[], $18::text[], $19::text[])
+    as t (name, lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff, sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version, searchable,
+          payload_schema)
 ), made as (
 insert into holdfast.types as known (id, name, lane_id, defined_lane, priority, max_attempts, timeout_ms, approval, uniqueness, backoff,
-                                     sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version, searchable)
+                                     sensitive, encrypted, redact, shared_keys, max_result_bytes, alert_expired, on_dead, version, searchable,
+                                     payload_schema)
 overriding system value
 select coalesce(k.id, nextval('holdfast.types_id_seq')), t.name, l.id, l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb,
        t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive, t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, t.version,
-       t.searchable::jsonb
+       t.searchable::jsonb, t.payload_schema::jsonb
 from asked as t
 join holdfast.lanes as l on l.name = t.lane
 left join holdfast.types as k on k.name = t.name
 where not exists (select from asked as a where not exists (select from holdfast.lanes as n where n.name = a.lane))
   and (k.id is null or $6::text::boolean and case when k.operator is not null then k.defined is distinct from t.code or k.version < t.version else
       (k.defined_lane, k.priority, k.max_attempts, k.timeout_ms, k.approval, k.uniqueness, k.backoff, k.sensitive, k.encrypted, k.redact,
-       k.shared_keys, k.max_result_bytes, k.alert_expired, k.on_dead, k.version, k.searchable)
+       k.shared_keys, k.max_result_bytes, k.alert_expired, k.on_dead, k.version, k.searchable, k.payload_schema)
       is distinct from (l.id, t.priority, t.max_attempts, t.timeout_ms, t.approval::jsonb, t.uniqueness::jsonb, t.backoff::jsonb, t.sensitive,
                         t.encrypted, t.redact::jsonb, t.shared_keys, t.max_result_bytes, t.alert_expired, t.on_dead, greatest(k.version, t.version),
-                        t.searchable::jsonb) end)
+                        t.searchable::jsonb, case when t.version < k.version then k.payload_schema else t.payload_schema::jsonb end) end)
 order by t.name
 on conflict (name) do update
   set lane_id = case when known.defined_lane = excluded.defined_lane or known.operator ? 'lane' then known.lane_id else excluded.lane_id end,
@@ -42,6 +44,8 @@ on conflict (name) do update
       backoff = excluded.backoff, sensitive = excluded.sensitive, encrypted = excluded.encrypted, redact = excluded.redact,
       shared_keys = excluded.shared_keys, max_result_bytes = excluded.max_result_bytes, alert_expired = excluded.alert_expired, on_dead = excluded.on_dead,
       version = greatest(known.version, excluded.version), searchable = excluded.searchable,
+      -- That of the newest payloads, whoever starts later.
+      payload_schema = case when excluded.version < known.version then known.payload_schema else excluded.payload_schema end,
       -- As the row is now: an operator may have said the first word of it since this statement began.
       defined = case when known.operator is not null then (select a.code from asked as a where a.name = excluded.name) end
   where $6::text::boolean

@@ -45,9 +45,10 @@ create index bodies_by_key on holdfast.bodies (concurrency_key, id) where concur
 create index bodies_by_tag on holdfast.bodies using gin (tags) where tags is not null;
 
 -- searchable: a list of paths of the payload whose values are found by index; the jobs from searchable_from on, by id, have keys of all of them.
+-- payload_schema: the JSON Schema of its payloads. Null: none is stored, and only the worker checks them.
 -- past_lanes: every lane the type was ever in, because a job that waits for its time stands in the one of then until it comes.
 alter table holdfast.types add column searchable jsonb, add column searchable_from uuid not null default '00000000-0000-0000-0000-000000000000',
-  add column past_lanes smallint[] not null default '{}';
+  add column past_lanes smallint[] not null default '{}', add column payload_schema jsonb;
 
 -- What stands at the paths that its type calls searchable, as search_keys makes it; null for most, where it takes no room.
 alter table holdfast.bodies add column search_keys bigint[];
