@@ -18,6 +18,7 @@ export const typeSeriesQuery = object({
 export type TypeSeriesQuery = Of<typeof typeSeriesQuery>
 
 const counts = list(number)
+const seconds = list(numberOrNull)
 const middleAndMost = answer({ p50: numberOrNull, p95: numberOrNull })
 export const typeSeriesAnswer = answer({
   from: time,
@@ -29,13 +30,13 @@ export const typeSeriesAnswer = answer({
       ...{ enqueued_per_s: number, ended_per_s: number, failed_share: numberOrNull, run_s: middleAndMost, wait_s: middleAndMost },
       ...{ confirmed: number, refuted: number, true_success_share: numberOrNull },
       ...{ enqueued: counts, ended: counts, failed: counts },
+      ...{ run_total_s: number, run_p95_s: seconds, wait_p95_s: seconds },
     }),
   ),
 })
 /** What went on in every type: figures of the whole time, and points of it. */
 export type TypeSeriesAnswer = Of<typeof typeSeriesAnswer>
 
-const seconds = list(numberOrNull)
 const percentiles = answer({ p50: seconds, p95: seconds, p99: seconds })
 export const seriesAnswer = answer({
   from: time,
@@ -56,6 +57,7 @@ export const seriesAnswer = answer({
   workers: counts,
   wanted: counts,
   run_s: percentiles,
+  run_total_s: counts,
   wait_s: percentiles,
   priorities: list(answer({ priority: number, waiting: counts, oldest_s: seconds, wait_s: percentiles })),
 })

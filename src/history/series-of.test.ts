@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bounds } from '../job/buckets.js'
 import type { SampleRow } from '../store/sample-store.js'
-import { percentile, seriesOf } from './series-of.js'
+import { percentile, seriesOf, totalSeconds } from './series-of.js'
 
 const steps = { fromMs: 1_000_000, stepMs: 10_000, points: 12 }
 const nowMs = 2_000_000
@@ -77,4 +77,14 @@ test('percentiles lie between the bounds of their bucket', () => {
       0.99,
     ),
   ).toBe(3_600)
+})
+
+test('attempts took as long together as the middles of their buckets say', () => {
+  expect(totalSeconds([])).toBe(0)
+  // Two of up to 5 ms, and four of 10 to 25 ms.
+  expect(totalSeconds([2, 0, 4])).toBeCloseTo(2 * 0.0025 + 4 * 0.0175)
+  expect(totalSeconds(Array.from({ length: bounds.length + 1 }, (_, at) => (at === bounds.length ? 2 : 0)))).toBe(7_200)
+  const runs = [0, 0, 4]
+  const rows = [sample(1_000_000, 0), sample(1_010_000, 4, { runs }), sample(1_020_000, 4, { runs, since: 1_010_000 })]
+  expect(seriesOf(rows, { ...steps, points: 3 }, nowMs).runSeconds).toEqual([0.07, 0, 0])
 })

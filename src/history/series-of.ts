@@ -40,6 +40,8 @@ export interface SeriesColumns {
   wanted: number[]
   /** How long attempts took. */
   run: SeriesPercentiles
+  /** How many seconds the attempts that ended took together, estimated from their histogram. */
+  runSeconds: number[]
   /** How long attempts had been due when they began. */
   wait: SeriesPercentiles
   /** What waited and began, for each priority of which any did. */
@@ -104,7 +106,8 @@ export function seriesOf(rows: readonly SampleRow[], steps: Steps, nowMs: number
     })
   const oldestSeconds = zeros().map((_, step) => priorities.reduce(oldest(step), null as number | null))
   const [run, wait] = [buckets, waits].map((all) => percentiles(all, steps.points)) as [SeriesPercentiles, SeriesPercentiles]
-  return { ...columns, ...gauges, oldestSeconds, run, wait, priorities }
+  const runSeconds = zeros().map((_, step) => totalSeconds(buckets.map((bucket) => bucket[step] as number)))
+  return { ...columns, ...gauges, oldestSeconds, run, runSeconds, wait, priorities }
 }
 
 function addTo(column: number[], more: readonly number[]): void {
@@ -197,9 +200,22 @@ export function percentile(counts: readonly number[], share: number): number | n
   if (all === 0) return null
   let rest = all * share
   for (const [bucket, count] of counts.entries()) {
-    const [low, high] = [bounds[bucket - 1] ?? 0, bounds[bucket] ?? (bounds.at(-1) as number)]
+    const [low, high] = between(bucket)
     if (count > 0 && rest <= count) return Math.round((low + ((high - low) * rest) / count) * 1e6) / 1e6
     rest -= count
   }
   return bounds.at(-1) as number
+}
+
+/** All of them together, in seconds, as if those of a bucket lay evenly between its bounds; past the last bound, that bound. */
+export function totalSeconds(counts: readonly number[]): number {
+  const total = counts.reduce((sum, count, bucket) => sum + count * middle(between(bucket)), 0)
+  return Math.round(total * 1e6) / 1e6
+}
+
+const middle = ([low, high]: readonly [number, number]) => (low + high) / 2
+
+function between(bucket: number): readonly [number, number] {
+  const last = bounds.at(-1) as number
+  return [bounds[bucket - 1] ?? 0, bounds[bucket] ?? last]
 }

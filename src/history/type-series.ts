@@ -42,6 +42,11 @@ export interface TypeActivity {
   trueSuccessShare: number | null
   run: { p50: number | null; p95: number | null }
   wait: { p50: number | null; p95: number | null }
+  /** How many seconds its attempts that ended took together, estimated from their histogram. */
+  runSeconds: number
+  /** What 95 of a hundred attempts took at most, and had been due for at most when they began: in each step. */
+  runP95: (number | null)[]
+  waitP95: (number | null)[]
 }
 
 /** What went on in every type, in the same steps. */
@@ -109,6 +114,7 @@ function activity(rows: readonly SampleRow[], steps: Steps, nowMs: number): Clai
     ...{ enqueuedPerSecond: allIn / seconds, endedPerSecond: allEnded / seconds },
     failedShare: allEnded === 0 ? null : allFailed / allEnded,
     ...{ run: middleAndMost(whole.run), wait: middleAndMost(whole.wait) },
+    ...{ runSeconds: whole.runSeconds[0] ?? 0, runP95: series.run.p95, waitP95: series.wait.p95 },
   }
 }
 

@@ -16,15 +16,26 @@ function series(more: Partial<Series>): Series {
     cancelled: zeros,
   }
   const states = { waiting: zeros, scheduled: zeros, blocked: zeros, running: zeros, workers: zeros, wanted: zeros }
-  const times = { oldestSeconds: [null, null], run: nothing, wait: nothing, priorities: [] }
+  const times = { oldestSeconds: [null, null], run: nothing, runSeconds: zeros, wait: nothing, priorities: [] }
   return { from: new Date(0), to: new Date(20_000), stepMs: 10_000, ...columns, ...states, ...times, ...more }
 }
 
 test('of several series jobs add up, and of times the highest is given', () => {
-  const eu = series({ completed: [1, 2], oldestSeconds: [3, null], run: { p50: [1, null], p95: [2, null], p99: [9, null] } })
-  const us = series({ completed: [10, 20], oldestSeconds: [2, null], run: { p50: [4, 1], p95: [5, 1], p99: [6, 1] } })
+  const eu = series({
+    completed: [1, 2],
+    runSeconds: [0.5, 1],
+    oldestSeconds: [3, null],
+    run: { p50: [1, null], p95: [2, null], p99: [9, null] },
+  })
+  const us = series({
+    completed: [10, 20],
+    runSeconds: [2, 0],
+    oldestSeconds: [2, null],
+    run: { p50: [4, 1], p95: [5, 1], p99: [6, 1] },
+  })
   expect(addSeries([eu, us])).toMatchObject({
     completed: [11, 22],
+    runSeconds: [2.5, 1],
     oldestSeconds: [3, null],
     run: { p50: [4, 1], p95: [5, 1], p99: [9, 1] },
     wait: nothing,

@@ -16,7 +16,7 @@ export function addCounts(counts: readonly JobCounts[]): JobCounts {
 
 const flows = [
   ...(['enqueued', 'completed', 'failed', 'rescued', 'dead', 'expired', 'cancelled'] as const),
-  ...(['waiting', 'scheduled', 'blocked', 'running', 'workers', 'wanted'] as const),
+  ...(['waiting', 'scheduled', 'blocked', 'running', 'workers', 'wanted', 'runSeconds'] as const),
 ]
 
 /**

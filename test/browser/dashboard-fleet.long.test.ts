@@ -61,6 +61,40 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280)
   })
 
+  test('the types that took the most time come first, each with a heat map of when its attempts were slow', async () => {
+    const asked: string[] = []
+    await page.route(/\/series\/types/, async (route) => {
+      asked.push(new URL(route.request().url()).search)
+      const answer = await (await route.fetch()).json()
+      const nothing = { run_total_s: 0, run_p95_s: [null, null], wait_p95_s: [null, null], ended: [0, 0] }
+      const busy: Readonly<Record<string, object>> = {
+        works: { run_total_s: 30, run_p95_s: [null, 0.2], wait_p95_s: [null, 4_000], ended: [0, 150] },
+        'holdfast:webhook': { run_total_s: 90, run_p95_s: [45, 0.05], wait_p95_s: [2, 0.01], ended: [2, 40] },
+      }
+      const types = answer.types.map((one: { type: string }) => ({ ...one, ...nothing, ...busy[one.type] }))
+      await route.fulfill({ json: { ...answer, types } })
+    })
+    await at('/types')
+    const name = 'Where the time goes'
+    await says(name, 'works', /^works \| 30 s \| 25% \| 150 \|/)
+    await says(name, 'holdfast:webhook', /^holdfast:webhook \| 1 min 30 s \| 75% \| 42 \|/)
+    const table = page.getByRole('table', { name })
+    const shades = (type: string) =>
+      row(name, type)
+        .locator('.heat rect')
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-shade')))
+    const picture = (type: string) => row(name, type).getByRole('img').getAttribute('aria-label')
+    expect(await table.locator('tbody a').allInnerTexts()).toEqual(['holdfast:webhook', 'works'])
+    expect(await shades('works')).toEqual([null, '1'])
+    expect(await shades('holdfast:webhook')).toEqual(['3', '0'])
+    expect(await picture('holdfast:webhook')).toBe('holdfast:webhook: how long they ran: 50 ms at last, at most 45 s')
+    await page.getByLabel('Heat map of').selectOption('how late they began')
+    await vi.waitFor(async () => expect(await shades('works')).toEqual([null, '5']), patient)
+    await page.getByLabel('Time range').selectOption('last hour')
+    await vi.waitFor(() => expect(asked).toContain('?last=1h'), patient)
+    expect(page.url()).toMatch(/heat=wait.*range=1h$/)
+  })
+
   test('a worker says how late its event loop was, its memory and connections, also of each build', async () => {
     await at('/lanes')
     await says('Workers', 'plain', /^plain .* \| works \| – .* \| \d+(\.\d)? m?s \| \d+ MB \| [1-9]\d* \|/)

@@ -102,6 +102,13 @@ test('every type is summed up in one answer: rates, failures, percentiles, what 
   expect(busy.oldestSeconds).toBeGreaterThanOrEqual(100)
   expect(busy.run.p95).toBeGreaterThanOrEqual(busy.run.p50 as number)
   expect(busy.wait.p50).toEqual(expect.any(Number))
+  // Eight attempts, of which none took longer than the slowest bucket that has any; the steps say in which of them they ran.
+  expect(busy.runSeconds).toBeGreaterThan(0)
+  expect(quiet.runSeconds).toBe(0)
+  const { runSeconds } = await holdfast.series({ type: 'mail' })
+  expect(sum(runSeconds)).toBeCloseTo(busy.runSeconds, 5)
+  expect(busy.runP95.map((one) => one !== null)).toEqual(busy.ended.map((count) => count > 0))
+  expect(Math.max(...busy.waitP95.map((one) => one ?? 0))).toBeGreaterThan(0)
   await expect(holdfast.typeSeries({ last: '30s' })).rejects.toMatchObject({ code: 'invalid_option', field: 'last' })
   // Beside the workers that live stand those that are wanted, and a look that does not know says nothing of them.
   expect((await holdfast.series({ step: '10s' })).wanted.at(-1)).toBe(7)

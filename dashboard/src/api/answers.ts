@@ -32,6 +32,8 @@ export const useGates = (asking?: Asking) => useAnswer<Gates>('admin/job-types',
 export const useDependencies = () => useAnswer<Answered<typeof dependenciesAnswer>>('admin/dependencies', {}, { everyMs: 5_000 })
 export const useLoads = () => useAnswer<{ workers: number; lanes: Record<string, Load> }>('autoscale', {}, { everyMs: 5_000 })
 export const useAlerts = () => useAnswer<Firing>('admin/alerts', {}, { everyMs: 5_000 })
-export const useTypeSeries = () => useAnswer<TypeSeriesAnswer>('series/types', {}, { everyMs: 10_000 })
+/** Of the last 15 minutes, or of `last`. */
+export const useTypeSeries = (last?: string) =>
+  useAnswer<TypeSeriesAnswer>('series/types', last === undefined ? {} : { last }, { everyMs: 10_000 })
 export type Builds = Answered<typeof buildsAnswer>['builds']
 export const useBuilds = () => useAnswer<{ builds: Builds }>('admin/builds', {}, { everyMs: 5_000 })

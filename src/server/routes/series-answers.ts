@@ -12,7 +12,17 @@ export function seriesQuestion({ from, to, ...rest }: SeriesQuery): SeriesQuesti
 }
 
 /** What went on, in the words of the API. */
-export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, wait, priorities, ...columns }: Series): SeriesAnswer {
+export function seriesAnswer({
+  from,
+  to,
+  stepMs,
+  oldestSeconds,
+  run,
+  runSeconds,
+  wait,
+  priorities,
+  ...columns
+}: Series): SeriesAnswer {
   return {
     from: from.toISOString(),
     to: to.toISOString(),
@@ -20,6 +30,7 @@ export function seriesAnswer({ from, to, stepMs, oldestSeconds, run, wait, prior
     ...columns,
     oldest_s: oldestSeconds,
     run_s: run,
+    run_total_s: runSeconds,
     wait_s: wait,
     priorities: priorities.map(({ oldestSeconds: seconds, wait: its, ...rest }) => ({ ...rest, oldest_s: seconds, wait_s: its })),
   }
@@ -32,7 +43,19 @@ export function typeSeriesAnswer({ from, to, stepMs, types }: TypeSeries): TypeS
     to: to.toISOString(),
     step_ms: stepMs,
     types: types.map(
-      ({ oldestSeconds, enqueuedPerSecond, endedPerSecond, failedShare, trueSuccessShare, run, wait, ...type }) => ({
+      ({
+        oldestSeconds,
+        enqueuedPerSecond,
+        endedPerSecond,
+        failedShare,
+        trueSuccessShare,
+        run,
+        wait,
+        runSeconds,
+        runP95,
+        waitP95,
+        ...type
+      }) => ({
         ...type,
         oldest_s: oldestSeconds,
         enqueued_per_s: enqueuedPerSecond,
@@ -41,6 +64,9 @@ export function typeSeriesAnswer({ from, to, stepMs, types }: TypeSeries): TypeS
         true_success_share: trueSuccessShare,
         run_s: run,
         wait_s: wait,
+        run_total_s: runSeconds,
+        run_p95_s: runP95,
+        wait_p95_s: waitP95,
       }),
     ),
   }

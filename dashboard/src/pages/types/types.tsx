@@ -8,6 +8,7 @@ import { limitsInWords } from './limits-in-words.js'
 import { PauseOrResume } from './pause.js'
 import { NewType } from './settings.js'
 import { TypeState } from './type-state.js'
+import { WhereTimeGoes } from './where-time-goes.js'
 
 type Row = Gates['types'][number]
 
@@ -27,31 +28,34 @@ export function Types() {
   })
   return (
     <Page title="Job types" aside={<NewType />}>
-      <Loaded query={gates}>
-        {({ types }) => (
-          <Card>
-            <Table
-              label="Job types"
-              rows={types}
-              keyOf={({ type }) => type}
-              empty={
-                <>
-                  No job type is registered yet. A worker registers its types when it starts:{' '}
-                  <code>npx holdfast work ./types.js</code>
-                </>
-              }
-              columns={[
-                { name: 'Type', cell: (row) => <TypeCell row={row} /> },
-                { name: 'State', cell: ({ type, gate }) => <TypeState gate={gate} workers={workers(type)} /> },
-                ...(['pending', 'processing', 'failed', 'dead'] as const).map(counted),
-                ...activityColumns(({ type }: Row) => activity.get(type)),
-              ]}
-              acts={({ type, gate }) => <PauseOrResume type={type} paused={gate?.paused != null} />}
-            />
-            <p className="foot soft">Ended, failures, ran and waited: of the attempts of the last 15 minutes.</p>
-          </Card>
-        )}
-      </Loaded>
+      <div className="stack">
+        <Loaded query={gates}>
+          {({ types }) => (
+            <Card>
+              <Table
+                label="Job types"
+                rows={types}
+                keyOf={({ type }) => type}
+                empty={
+                  <>
+                    No job type is registered yet. A worker registers its types when it starts:{' '}
+                    <code>npx holdfast work ./types.js</code>
+                  </>
+                }
+                columns={[
+                  { name: 'Type', cell: (row) => <TypeCell row={row} /> },
+                  { name: 'State', cell: ({ type, gate }) => <TypeState gate={gate} workers={workers(type)} /> },
+                  ...(['pending', 'processing', 'failed', 'dead'] as const).map(counted),
+                  ...activityColumns(({ type }: Row) => activity.get(type)),
+                ]}
+                acts={({ type, gate }) => <PauseOrResume type={type} paused={gate?.paused != null} />}
+              />
+              <p className="foot soft">Ended, failures, ran and waited: of the attempts of the last 15 minutes.</p>
+            </Card>
+          )}
+        </Loaded>
+        <WhereTimeGoes />
+      </div>
     </Page>
   )
 }
