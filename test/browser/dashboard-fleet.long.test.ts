@@ -95,6 +95,23 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
     expect(page.url()).toMatch(/heat=wait.*range=1h$/)
   })
 
+  test('a type says how long its jobs took from the enqueue to the end', async () => {
+    await at('/types/works')
+    const fact = page.locator('dt', { hasText: 'Enqueued until completed' }).locator('xpath=following-sibling::dd[1]')
+    const says = (what: RegExp) => vi.waitFor(async () => expect(await fact.innerText()).toMatch(what), patient)
+    await says(/^none of its jobs completed yet$/)
+    await page.route(/\/jobs\?.*status=completed/, async (route) => {
+      const created_at = '2026-03-01T10:00:00.000Z'
+      const jobs = Array.from({ length: 100 }, (_, at) => ({
+        created_at,
+        finished_at: new Date(Date.parse(created_at) + (at + 1) * 1_000),
+      }))
+      await route.fulfill({ json: { jobs, next: null } })
+    })
+    await page.reload()
+    await says(/^p50 50 s, p95 1 min 35 s, p99 1 min 39 s\nof the newest 100 jobs that completed$/)
+  })
+
   test('a worker says how late its event loop was, its memory and connections, also of each build', async () => {
     await at('/lanes')
     await says('Workers', 'plain', /^plain .* \| works \| – .* \| \d+(\.\d)? m?s \| \d+ MB \| [1-9]\d* \|/)

@@ -9,6 +9,7 @@ import { Until, WhatOperatorsSaid } from '../../parts/overrides.js'
 import { Card, Loaded, Page } from '../../parts/page.js'
 import { ErrorsOfType } from '../errors/errors-of-type.js'
 import { ChangeLimits } from './change-limits.js'
+import { EndToEnd } from './end-to-end.js'
 import { KeysOfType } from './keys-of-type.js'
 import { rateInWords } from './limits-in-words.js'
 import { PauseOrResume } from './pause.js'
@@ -58,6 +59,7 @@ export function OneType({ type }: { type: string }) {
                       ))}
                     </Fact>
                   )}
+                  <EndToEnd type={type} />
                   <Fact name="Sensitive">{sensitive ? 'yes: a replay has to be confirmed' : 'no'}</Fact>
                 </Facts>
               </Card>
