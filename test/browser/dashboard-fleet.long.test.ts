@@ -61,6 +61,19 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280)
   })
 
+  test('where nothing ran it says up to when, because what came since is in no step that is over', async () => {
+    await page.route(/\/series\/types/, async (route) => {
+      const answer = await (await route.fetch()).json()
+      const types = answer.types.map((one: object) => ({ ...one, run_total_s: 0, run_p95_s: [null], wait_p95_s: [null] }))
+      await route.fulfill({ json: { ...answer, types, to: '2026-03-01T10:00:00.000Z', step_ms: 120_000 } })
+    })
+    await at('/types')
+    await page.reload()
+    const card = page.locator('.card', { hasText: 'Where the time goes' })
+    const words = /^No attempt began or ended in the last 15 minutes up to Mar 1, 2026, .* once its step of 2 min is over\.$/
+    await vi.waitFor(async () => expect(await card.locator('.empty').innerText()).toMatch(words), patient)
+  })
+
   test('the types that took the most time come first, each with a heat map of when its attempts were slow', async () => {
     const asked: string[] = []
     await page.route(/\/series\/types/, async (route) => {
@@ -75,6 +88,7 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
       await route.fulfill({ json: { ...answer, types } })
     })
     await at('/types')
+    await page.reload()
     const name = 'Where the time goes'
     await says(name, 'works', /^works \| 30 s \| 25% \| 150 \|/)
     await says(name, 'holdfast:webhook', /^holdfast:webhook \| 1 min 30 s \| 75% \| 42 \|/)
@@ -109,7 +123,7 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
       await route.fulfill({ json: { jobs, next: null } })
     })
     await page.reload()
-    await says(/^p50 50 s, p95 1 min 35 s, p99 1 min 39 s\nof the newest 100 jobs that completed$/)
+    await says(/^p50\s50\ss, p95\s1\smin\s35\ss, p99\s1\smin\s39\ss\nof the newest 100 jobs that completed$/)
   })
 
   test('a worker says how late its event loop was, its memory and connections, also of each build', async () => {

@@ -21,7 +21,7 @@ export function EndToEnd({ type }: { type: string }) {
     <Fact name="Enqueued until completed">
       {found ? (
         <>
-          p50 {inWords(found.p50)}, p95 {inWords(found.p95)}, p99 {inWords(found.p99)}
+          {inOnePiece('p50', found.p50)}, {inOnePiece('p95', found.p95)}, {inOnePiece('p99', found.p99)}
           <div className="soft">{found.of === 1 ? 'of the one job' : `of the newest ${found.of} jobs`} that completed</div>
         </>
       ) : (
@@ -32,3 +32,6 @@ export function EndToEnd({ type }: { type: string }) {
     </Fact>
   )
 }
+
+/** Not broken between a number and its unit. */
+const inOnePiece = (name: string, ms: number) => `${name} ${inWords(ms)}`.replaceAll(' ', '\u00a0')

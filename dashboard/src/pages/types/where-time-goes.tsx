@@ -6,7 +6,7 @@ import { Select } from '../../parts/filter.js'
 import { Link } from '../../parts/link.js'
 import { Card, Loaded } from '../../parts/page.js'
 import { Table } from '../../parts/table.js'
-import { inWords } from '../../parts/time.js'
+import { exactTime, inWords } from '../../parts/time.js'
 import { go, useRoute } from '../../routing.js'
 import { HeatLegend, HeatRow } from './heat.js'
 
@@ -61,20 +61,27 @@ interface TimeByTypeProps {
   readonly range: string
 }
 
-function TimeByType({ answer: { types, from, step_ms }, measure, range }: TimeByTypeProps) {
+function TimeByType({ answer: { types, from, to, step_ms }, measure, range }: TimeByTypeProps) {
   const whole = types.reduce((sum, { run_total_s }) => sum + run_total_s, 0)
   const attempts = ({ ended }: Activity) => ended.reduce((sum, count) => sum + count, 0)
-  const rows = types
+  const busy = types
     .filter((type) => type.run_total_s > 0 || type[measure].some((value) => value !== null))
     .sort((one, other) => other.run_total_s - one.run_total_s)
-    .slice(0, shownAtMost)
+  if (busy.length === 0) {
+    return (
+      <p className="empty">
+        No attempt began or ended in the {summedUp[range]} up to {exactTime(to)}. What came since stands here once its step of{' '}
+        {inWords(step_ms)} is over.
+      </p>
+    )
+  }
   return (
     <>
       <Table
         label="Where the time goes"
-        rows={rows}
+        rows={busy.slice(0, shownAtMost)}
         keyOf={({ type }) => type}
-        empty={`No attempt began or ended in the ${summedUp[range]}. What a worker runs stands here some seconds later.`}
+        empty="No attempt began or ended."
         columns={[
           { name: 'Type', cell: ({ type }) => <Link to={`/types/${encodeURIComponent(type)}`}>{type}</Link> },
           { name: 'Ran together', number: true, cell: ({ run_total_s }) => inWords(run_total_s * 1_000) },
@@ -91,7 +98,7 @@ function TimeByType({ answer: { types, from, step_ms }, measure, range }: TimeBy
       <div className="foot soft">
         <span>
           Ran together: estimated from the histogram of run times
-          {types.length > shownAtMost && `; the ${shownAtMost} that took the most`}.
+          {busy.length > shownAtMost && `; the ${shownAtMost} that took the most`}.
         </span>
         <HeatLegend />
       </div>
