@@ -113,7 +113,7 @@ function Discard({ job }: { job: JobAnswer }) {
     <Act
       name="Discard"
       title={`Discard this ${job.type} job?`}
-      says="It will never run. It stays visible as discarded, with your reason."
+      says="It will never run. It stays visible as discarded, with your reason; a new job like it can be made from this page."
       needs="dlq:manage"
       look="grave"
       typed="discard"
