@@ -107,6 +107,11 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
     await page.getByLabel('Time range').selectOption('last hour')
     await vi.waitFor(() => expect(asked).toContain('?last=1h'), patient)
     expect(page.url()).toMatch(/heat=wait.*range=1h$/)
+    // On a phone, where a row is a block, the picture stands under its type.
+    await page.setViewportSize({ width: 375, height: 900 })
+    const left = async (what: string) => (await row(name, 'works').locator(what).boundingBox())?.x
+    await vi.waitFor(async () => expect(await left('.heat')).toBe(await left('a')), patient)
+    await page.setViewportSize({ width: 1280, height: 900 })
   })
 
   test('a type says how long its jobs took from the enqueue to the end', async () => {
