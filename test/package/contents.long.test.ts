@@ -36,7 +36,7 @@ describe('a package that was packed in a checkout where nothing was built', () =
 
   it('has its modules in a few files, so that a program that starts reads a few', () => {
     const modules = packed.paths.filter((path) => path.endsWith('.js') && !path.startsWith('dist/dashboard/'))
-    expect(modules.length).toBeLessThan(140)
+    expect(modules.length).toBeLessThan(100)
   })
 
   it('has a README whose links lead to the files of this very release, and leaves the README of the checkout as it was', async () => {
