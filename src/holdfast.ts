@@ -34,6 +34,7 @@ import type { Migrated } from './store/migrate.js'
 import { told } from './store/sqlstate.js'
 import { Store } from './store/store.js'
 import type { CallerTransaction } from './store/transaction.js'
+import { type ArchiveDay, type ArchivedDay, type ArchiveOptions, archive } from './upkeep/archive.js'
 import { type Reencrypted, type ReencryptOptions, reencrypt } from './upkeep/reencrypt.js'
 import { WakeUps } from './waking/wake-ups.js'
 import { Executions } from './workflow/executions.js'
@@ -268,6 +269,14 @@ export class Holdfast extends JobOperations {
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<Reencrypted> {
     return reencrypt(this.#store, this.#privacy, options)
+  }
+
+  /**
+   * Hands on each day of history that is over and not archived, the oldest first, and answers with those that it did. A day is archived when
+   * `write` has read all its jobs and resolved; one that was cut short is handed on whole by the next call.
+   */
+  async archive(write: (day: ArchiveDay) => Promise<void>, options: ArchiveOptions = {}): Promise<ArchivedDay[]> {
+    return archive(this.#store, write, options)
   }
 
   /** Brings the database schema up to this version. Safe in many processes at once. */

@@ -134,9 +134,11 @@ export {
   type ScheduleSpec,
 } from './schedule/spec.js'
 export type { ScheduleState, ScheduleTick } from './schedule/states.js'
+export type { ArchivedJob } from './store/archive-store.js'
 export type { WaitReason } from './store/load-rows.js'
 export type { AppliedFile, Migrated } from './store/migrate.js'
 export type { CallerTransaction } from './store/transaction.js'
+export type { ArchiveDay, ArchivedDay, ArchiveOptions } from './upkeep/archive.js'
 export type { Reencrypted, ReencryptOptions } from './upkeep/reencrypt.js'
 export { defineWorkflow, type WorkflowDefinition } from './workflow/define.js'
 export type {

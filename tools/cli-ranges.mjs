@@ -73,6 +73,7 @@ const said = {
   '--until': anyTime,
   '--from': anyTime,
   '--to': anyTime,
+  'archive --to': '',
   '--created-after': anyTime,
   '--created-before': anyTime,
   '--ended-after': anyTime,

@@ -6,6 +6,7 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve --migrate', 'serve --work ./handlers.js --concurrency 20'],
   migrate: ['migrate', 'migrate --schema jobs'],
   reencrypt: ['reencrypt'],
+  archive: ['archive --to ./archive'],
   'jobs show': ['jobs show <id>', 'jobs show <id> --watch'],
   'jobs tail': ['jobs tail --type send_email', 'jobs tail --kind dead --json'],
   'jobs cancel': ['jobs cancel <id> --why "the order was withdrawn"', 'jobs cancel <id> --yes'],

@@ -4,6 +4,7 @@ import { checkVariableNames } from '../job/variable-names.js'
 import { version } from '../version.js'
 import { Cli } from './cli.js'
 import { addAlerts } from './commands/alerts.js'
+import { addArchive } from './commands/archive.js'
 import { addBatches } from './commands/batches.js'
 import { addBuilds, addCanary } from './commands/builds.js'
 import { addBulk } from './commands/bulk.js'
@@ -71,6 +72,7 @@ export function makeProgram(io: Io): { program: Command; cli: Cli } {
     ...[
       addMigrate,
       addReencrypt,
+      addArchive,
       addEnqueue,
       addJobs,
       addOneJob,

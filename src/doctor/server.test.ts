@@ -53,7 +53,7 @@ test('notifications that do not arrive are told of workers, of who looks, and of
 })
 
 test('days that are missing or stay, and a retention that nobody runs, each say what to do', () => {
-  const days = { missing: [], overdue: [], idle: 60_000 }
+  const days = { missing: [], overdue: [], idle: 60_000, unarchived: [] }
   expect(partitionFindings(days, [worker])).toEqual([])
   expect(partitionFindings({ ...days, missing: ['history 2026-03-01'] }, [])).toMatchObject([
     { code: 'missing_partitions', severity: 'warning', evidence: ['history 2026-03-01'] },

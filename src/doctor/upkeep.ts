@@ -8,7 +8,10 @@ const retentionIdleMs = 3_600_000
 const built = ['default', 'interactive', 'maintenance', 'system']
 
 /** Days that are missing, or that should be gone by now. */
-export function partitionFindings({ missing, idle, overdue }: PartitionFacts, workers: readonly WorkerFacts[]): DoctorFinding[] {
+export function partitionFindings(
+  { missing, idle, overdue, unarchived }: PartitionFacts,
+  workers: readonly WorkerFacts[],
+): DoctorFinding[] {
   const found: DoctorFinding[] = []
   if (missing.length > 0) {
     const message =
@@ -16,7 +19,13 @@ export function partitionFindings({ missing, idle, overdue }: PartitionFacts, wo
     const remedy = 'start a worker, which makes them within a minute; where one runs, its log says what is in the way'
     found.push(finding('warning', 'missing_partitions', message, missing, remedy))
   }
-  if (overdue.length > 0) {
+  if (unarchived.length > 0) {
+    // Whatever else stays, stays because of these.
+    const message = 'days that have had their time are kept because they are not archived, as the setting archive_first says'
+    const remedy =
+      'holdfast archive --to <directory>, and let something run it every day; or holdfast settings set archive_first 0'
+    found.push(finding('warning', 'archive_behind', message, unarchived, remedy))
+  } else if (overdue.length > 0) {
     const message = 'days that should have been dropped are still there and take up disk'
     const remedy =
       idle === null || idle > retentionIdleMs

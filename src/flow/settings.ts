@@ -6,7 +6,7 @@ import type { DoneBy } from './states.js'
 /** Settings of the whole installation that are times. */
 const times = ['retention_completed', 'retention_dead', 'retention_audit', 'retention_keys', 'remote_grace', 'lease'] as const
 /** Those that are numbers. */
-const counts = ['max_snoozes', 'max_hand_backs'] as const
+const counts = ['max_snoozes', 'max_hand_backs', 'archive_first'] as const
 
 /** The name of a setting of the whole installation. */
 export type SettingName = (typeof times)[number] | (typeof counts)[number]

@@ -68,6 +68,8 @@ export interface PartitionFacts {
   /** How long ago retention last ran, in milliseconds; null: never. */
   idle: number | null
   overdue: string[]
+  /** Days that retention keeps until they are archived. */
+  unarchived: string[]
 }
 
 /** Clocks in milliseconds since 1970, and how far the answer may be off. */

@@ -1,4 +1,5 @@
 import { sleep } from '../clock.js'
+import { ArchiveStore } from './archive-store.js'
 import type { Database } from './database.js'
 import { statement } from './queries.js'
 import { isLockTrouble } from './sqlstate.js'
@@ -15,9 +16,11 @@ export interface Keep {
 /** The partitions of the days: made ahead, dropped when they have had their time. */
 export class PartitionStore {
   readonly #database: Database
+  readonly archive: ArchiveStore
 
   constructor(database: Database) {
     this.#database = database
+    this.archive = new ArchiveStore(database)
   }
 
   /**

@@ -61,6 +61,7 @@ const elsewhere: Record<string, string> = {
   work: 'it is a worker',
   smoke: 'it runs a file of handlers, and is typed in journeys/smoke',
   migrate: 'the schema is made in the database itself',
+  archive: 'it reads the database whole days at a time, and writes files',
   reencrypt: 'the keys are in the environment of the program',
   'config check': 'it reads the environment',
   completion: 'it prints a script',

@@ -51,6 +51,7 @@ const never: Record<string, string> = {
   migrate: 'it makes the schema that the server needs',
   grantRoles: 'it is done by whoever owns the database',
   reencrypt: 'the keys are in the process that does it',
+  archive: 'it reads the database whole days at a time',
   registerTypes: 'a worker registers its handlers, and flow.defineType defines a type without one',
   close: 'a client holds nothing open',
   'flow.builds.tellWorker': 'flow.drainWorker and flow.resumeWorker call it',

@@ -98,6 +98,7 @@ const takes: Record<string, Take> = {
   '`KeyFields`': (options) => holdfast.access.createKey({ service: 'shop', roles: ['viewer'], ...options }, who),
   '`LaneFields`': (options) => holdfast.flow.setLane('bulk', options, who),
   '`ManyOptions`': (options) => holdfast.deadLetters.discardMany({ all: true }, who, options),
+  '`ArchiveOptions`': (options) => holdfast.archive(async () => {}, options),
   '`ReencryptOptions`': (options) => holdfast.reencrypt(options),
   '`RuleFields`': (options) => holdfast.alerts.setRule('many', { kind: 'depth', ...options }, who),
   '`RunJobOptions`': (options) => runJob(mail, {}, options),

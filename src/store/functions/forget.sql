@@ -75,6 +75,7 @@ begin
       case v_job.status when 'dead' then 'it is dead; replay or discard it first' else 'it has not ended; cancel it first' end;
     return;
   end if;
+  perform holdfast.archive_again_without(p_job);
   delete from holdfast.bodies as b where b.id = p_job;
   delete from holdfast.history as h where h.job_id = p_job;
   delete from holdfast.results as r where r.job_id = p_job;

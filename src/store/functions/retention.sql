@@ -1,6 +1,6 @@
 -- Finished jobs go after a while (completed after 7 days, dead after 30), by dropping the day they stand in.
 -- A day is dropped once the rows of it that are still needed are few enough to be carried over; until then it stays,
--- which costs disk and nothing else.
+-- which costs disk and nothing else. What waits for the archive is kept as if it had not had its time.
 
 -- Jobs with an id from p_from to p_to that must stay: waiting, queued, running, dead, or ended since p_since.
 -- One job may stand here twice; a caller that only wants to know whether there are many can stop early. Without settings of its own,
@@ -33,6 +33,8 @@ declare
   v_to uuid;
   v_needed uuid[];
 begin
+  p_completed := greatest(p_completed, holdfast.kept_for_archive(v_now));
+  p_dead := greatest(p_dead, holdfast.kept_for_archive(v_now));
   for v_family, v_name, v_day in
     select f.family, c.relname, d.day
     from (values ('dead_letters', 1, p_dead), ('history', 2, p_completed), ('bodies', 3, p_completed),
@@ -102,6 +104,8 @@ declare
   v_gone integer;
   v_total integer := 0;
 begin
+  p_completed := greatest(p_completed, holdfast.kept_for_archive(v_now));
+  p_dead := greatest(p_dead, holdfast.kept_for_archive(v_now));
   for v_table, v_condition in values
     ('dead_letters_rest', 'r.died_at < $2'),
     ('history_rest', 'r.ended_at < $1 and not exists (select from holdfast.jobs_still_needed(r.job_id, r.job_id, $1))'),

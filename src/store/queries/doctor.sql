@@ -86,7 +86,7 @@ order by l.id
 
 -- name: doctorPartitions
 -- The days that are missing; when retention last looked for a day to drop and what it was told to keep; and each day that is older than
--- that by more than two days. Moments are milliseconds since 1970.
+-- that by more than two days; and the days that are kept only because they are not archived. Moments are milliseconds since 1970.
 select
   (select coalesce(jsonb_agg(m.family || ' of ' || m.day::text), '[]') from holdfast.missing_partitions(1) as m) as missing,
   extract(epoch from holdfast.now() - r.ran_at)::float8 * 1000 as idle,
@@ -94,7 +94,10 @@ select
    from pg_class as c join pg_inherits as i on i.inhrelid = c.oid join pg_class as f on f.oid = i.inhparent
    where c.relnamespace = 'holdfast'::regnamespace and c.relname ~ '_[0-9]{8}$'
      and (to_date(right(c.relname, 8), 'YYYYMMDD') + 3)::timestamp at time zone 'UTC'
-         <= holdfast.now() - case f.relname when 'dead_letters' then r.dead else r.completed end) as overdue
+         <= holdfast.now() - case f.relname when 'dead_letters' then r.dead else r.completed end) as overdue,
+  (select coalesce(jsonb_agg(d.day::text order by d.day), '[]') from holdfast.days_to_archive() as d (day)
+   where holdfast.setting('archive_first') = 1
+     and (d.day + 1)::timestamp at time zone 'UTC' <= holdfast.now() - holdfast.setting_time('retention_completed')) as unarchived
 from (select 1) as one left join holdfast.retention_ran as r on true
 
 -- name: wakeUpsSwallowed

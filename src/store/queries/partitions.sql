@@ -11,9 +11,10 @@ select holdfast.make_partition($1::text, $2::text::date) as made
 select holdfast.drop_oldest_partition($1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond') as dropped
 
 -- name: retentionRan
--- Notes that everything that had its time is gone, and how long it was to be kept.
+-- Notes that everything that had its time is gone, and how long it was to be kept. Not while days that had theirs wait for the archive.
 insert into holdfast.retention_ran as r (ran_at, completed, dead)
-values (holdfast.now(), $1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond')
+select holdfast.now(), $1::text::float8 * interval '1 millisecond', $2::text::float8 * interval '1 millisecond'
+where coalesce(holdfast.kept_for_archive(holdfast.now()) < $1::text::float8 * interval '1 millisecond' + interval '24 hours', true)
 on conflict (one) do update set ran_at = excluded.ran_at, completed = excluded.completed, dead = excluded.dead
 
 -- name: sweepDefaultPartitions

@@ -125,5 +125,7 @@ insert into holdfast.settings (name, standard, lowest, highest) values
   ('retention_keys', 2592000000, 86400000, 315360000000),
   ('max_snoozes', 1000, 1, 1000000000),
   ('max_hand_backs', 100, 1, 1000000000),
+  -- 1: a day is dropped only when it has been archived.
+  ('archive_first', 0, 0, 1),
   ('lease', 60000, 60000, 3600000),
   ('remote_grace', 60000, 0, 604800000);

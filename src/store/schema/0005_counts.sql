@@ -187,6 +187,16 @@ create table holdfast.retention_ran (
   dead       interval not null
 );
 
+-- The days that were handed on, and one that is being written. run: who began it last. archived_at null: it has not been finished.
+create table holdfast.archived_days (
+  day          date primary key,
+  run          uuid not null,
+  begun_at     timestamptz not null,
+  archived_at  timestamptz,
+  archived_by  text,
+  jobs         bigint
+);
+
 -- What was noted already, so that a note whose answer was lost can be sent again and counts once.
 create table holdfast.notes (
   id  uuid primary key,

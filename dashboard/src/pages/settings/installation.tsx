@@ -19,10 +19,11 @@ const words: Readonly<Record<string, string>> = {
   remote_grace: 'A remote worker may be silent for',
   max_snoozes: 'A job may put itself off so often',
   max_hand_backs: 'A job may be handed back so often',
+  archive_first: 'Days are dropped only when they are archived (1: yes, 0: no)',
 }
 
 const order = Object.keys(words)
-const counts = new Set(['max_snoozes', 'max_hand_backs'])
+const counts = new Set(['max_snoozes', 'max_hand_backs', 'archive_first'])
 
 /** Settings of the whole installation: what counts, who said it, and the standard. */
 export function Installation() {
