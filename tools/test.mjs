@@ -21,6 +21,10 @@ const debianPackage = {
   spin: 'spin',
   cc: 'gcc',
   plproxy: 'postgresql-15-plproxy',
+  patroni: 'patroni',
+  etcd: 'etcd-server',
+  haproxy: 'haproxy',
+  'postgresql-15': 'postgresql-15',
   go: 'golang-go',
   python3: 'python3',
 }

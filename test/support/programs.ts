@@ -18,6 +18,11 @@ const names = {
   cc: ['cc'],
   // An extension for the PostgreSQL of Debian 12.
   plproxy: ['/usr/share/postgresql/15/extension/plproxy.control'],
+  patroni: ['patroni'],
+  etcd: ['etcd'],
+  haproxy: ['haproxy'],
+  // The PostgreSQL that Debian 12 has, with its tools.
+  'postgresql-15': ['/usr/lib/postgresql/15/bin/postgres'],
   go: ['go'],
   python3: ['python3'],
 } as const
