@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chownSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { defineType, Holdfast } from 'holdfast'
 import { type RunningPostgres, startPostgres } from 'holdfast/dev'
 import { makeScratchDatabase } from 'holdfast/testing'
@@ -9,10 +13,12 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/facts.js'
 import { copyCluster, newDataDir } from '../support/prepared-cluster.js'
+import { needs } from '../support/programs.js'
 import { quiet } from '../support/serving.js'
 
-async function setUp() {
-  const first = await newDataDir()
+/** `debian`: on the PostgreSQL that Debian has, because the one from npm comes without pg_basebackup. */
+async function setUp(debian: string | undefined) {
+  const first = debian ? join(tmpdir(), `holdfast-own-${randomBytes(6).toString('hex')}`) : await newDataDir()
   const [second, archive] = [`${first}-restored`, `${first}-archive`]
   const servers: RunningPostgres[] = []
   onTestFinished(async () => {
@@ -21,7 +27,8 @@ async function setUp() {
       await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   })
   const start = async (dataDir: string, settings: Record<string, string>) => {
-    const server = await startPostgres({ dataDir, settings: { fsync: 'off', wal_level: 'replica', ...settings } })
+    const binDir = debian && { binDir: debian }
+    const server = await startPostgres({ dataDir, ...binDir, settings: { fsync: 'off', wal_level: 'replica', ...settings } })
     servers.push(server)
     return server
   }
@@ -46,8 +53,33 @@ async function open(url: string) {
   return { holdfast, ask, close }
 }
 
-test('an installation restored to a point in time starts paused and says so, and no lease has a number that one had before', async () => {
-  const { first, second, archive, start, clusterIn } = await setUp()
+interface Backup {
+  to: string
+  cluster: string
+  uid: number
+  gid: number
+}
+
+async function takeBaseBackup(binDir: string, { connectionString }: RunningPostgres, { to, cluster, uid, gid }: Backup) {
+  const { port, username, password } = new URL(connectionString)
+  await mkdir(to)
+  chownSync(to, uid, gid)
+  const args = ['-h', '127.0.0.1', '-p', port, '-U', username, '-D', join(to, basename(cluster)), '-X', 'stream', '-c', 'fast']
+  const env = { PATH: process.env.PATH, PGPASSWORD: decodeURIComponent(password) }
+  const identity = process.getuid?.() === 0 ? { uid, gid } : {}
+  await promisify(execFile)(join(binDir, 'pg_basebackup'), args, { ...identity, cwd: '/', env })
+}
+
+const restored =
+  'an installation restored to a point in time starts paused and says so, and no lease has a number that one had before'
+const online = `${restored}: from a pg_basebackup of Debian's PostgreSQL that was taken while jobs ran`
+const postgres15 = needs('postgresql-15', online)
+
+test(restored, () => restores(undefined))
+test.skipIf(!postgres15)(online, () => restores(dirname(postgres15 as string)), 120_000)
+
+async function restores(debian: string | undefined) {
+  const { first, second, archive, start, clusterIn } = await setUp(debian)
   const mail = defineType({ type: 'mail', run: async () => {} })
   const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f` }
   let server = await start(first, archiving)
@@ -58,12 +90,23 @@ test('an installation restored to a point in time starts paused and says so, and
   const path = new URL(scratch.connectionString).pathname
   const urlOf = ({ connectionString }: RunningPostgres) => Object.assign(new URL(connectionString), { pathname: path }).href
 
-  // A backup of a server that was stopped in good order is the same as one of pg_basebackup without what ran meanwhile.
-  await server.stop('fast')
-  await copyCluster(first, second)
-  server = await start(first, archiving)
+  if (!debian) {
+    // A backup of a server that was stopped in good order is the same as one of pg_basebackup without what ran meanwhile.
+    await server.stop('fast')
+    await copyCluster(first, second)
+    server = await start(first, archiving)
+  }
   const before = await open(urlOf(server))
   const worker = await startWorker(before.holdfast, [mail], { logger: quiet, poll: '10ms' })
+  if (debian) {
+    let over = false
+    const load = (async () => {
+      while (!over) await before.holdfast.wait(await before.holdfast.enqueue(mail, { to: 'meanwhile' }))
+    })()
+    await takeBaseBackup(debian, server, { to: second, cluster: clusterIn(first), uid, gid })
+    over = true
+    await load
+  }
   const early = await before.holdfast.enqueue(mail, { to: 'early' })
   await before.holdfast.wait(early)
   await worker.stop({ now: true })
@@ -85,8 +128,8 @@ test('an installation restored to a point in time starts paused and says so, and
   await writeFile(signal, '')
   chownSync(signal, uid, gid)
   const target = { recovery_target_name: 'before', recovery_target_action: 'promote' }
-  const restored = await start(second, { restore_command: `cp ${archive}/%f %p`, ...target })
-  const now = await eventually(() => open(urlOf(restored)))
+  const backAgain = await start(second, { restore_command: `cp ${archive}/%f %p`, ...target })
+  const now = await eventually(() => open(urlOf(backAgain)))
   await eventually(async () => (await now.ask('select pg_is_in_recovery() as is')).is === false)
   const again = await startWorker(now.holdfast, [mail], { logger: quiet, poll: '10ms' })
   onTestFinished(() => again.stop({ now: true }))
@@ -101,4 +144,4 @@ test('an installation restored to a point in time starts paused and says so, and
   expect(
     await now.ask(`select count(*)::int as n from holdfast.audit_log where action = 'pause_type' and actor = 'holdfast'`),
   ).toEqual({ n: 1 })
-})
+}
