@@ -20,6 +20,7 @@ import install from './install.mjs'
 import keys from './keys.mjs'
 import latency from './latency.mjs'
 import limits from './limits.mjs'
+import members from './members.mjs'
 import memory from './memory.mjs'
 import metrics from './metrics.mjs'
 import pages from './pages.mjs'
@@ -52,6 +53,7 @@ export const groups = [
   metrics,
   idle,
   fleets,
+  members,
   memory,
   http,
   pages,
