@@ -52,10 +52,11 @@ export async function play(stage, { chunkMs = Number(process.env.CHUNK_MS ?? 200
   say(`  ${free.length} have run; explain of the others: ${waiting.gates[0].why}`)
 
   say('\nThe projection is cancelled at its next checkpoint, the others run, and it is taken up again from there.')
+  const reached = async () => (await operator.job(projection.id)).progress
+  await until(reached)
   await operator.cancel(projection.id, { why: 'the afternoon is for users' })
   const cancelled = await statusOf(projection.id)
   for (const id of held) await ends(id)
-  const reached = async () => (await operator.job(projection.id)).progress
   const before = await reached()
   await until(async () => (await operator.resume(projection.id).catch(() => ({ done: false }))).done)
   await reaches(projection.id, 'processing')
