@@ -48,6 +48,8 @@ describeWhenInstalled('chromium', 'the charts', (executablePath) => {
     await page.goto(`${serving.address}/#key=${adminKey}`)
   }, 60_000)
   afterAll(async () => {
+    // A page asks all the time: what was asked last is not answered any more.
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
     await browser?.close()
     await serving?.end()
   })

@@ -25,6 +25,8 @@ describeWhenInstalled('chromium', 'the dashboard of a fleet', (executablePath) =
     await page.goto(`${serving.address}/#key=${adminKey}`)
   }, 60_000)
   afterAll(async () => {
+    // A page asks all the time: what was asked last is not answered any more.
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
     await browser?.close()
     for (const worker of workers ?? []) await worker.stop()
     await serving?.end()

@@ -47,6 +47,8 @@ describeWhenInstalled('chromium', 'the dashboard, by somebody who works with it'
     await page.goto(`${serving.address}/#key=${adminKey}`)
   }, 60_000)
   afterAll(async () => {
+    // A page asks all the time: what was asked last is not answered any more.
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
     await browser?.close()
     await worker?.stop()
     await serving?.end()

@@ -74,6 +74,8 @@ describeWhenInstalled('chromium', 'hostile text in data', (executablePath) => {
     })
   }, 60_000)
   afterEach(async () => {
+    // A page asks all the time: what was asked last is not answered any more.
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.context().close()
     await worker.stop()
     await serving.end()
