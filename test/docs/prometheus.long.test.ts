@@ -9,6 +9,7 @@ import { defineType, FatalError } from 'holdfast'
 import { insideOf } from 'holdfast/inside'
 import { startWorker } from 'holdfast/worker'
 import { expect, onTestFinished } from 'vitest'
+import { blocks, docsPage } from '../support/docs-page.js'
 import { eventually } from '../support/facts.js'
 import { whenInstalled } from '../support/programs.js'
 import { cases } from '../support/prometheus-cases.js'
@@ -54,6 +55,17 @@ whenInstalled(
   },
   150_000,
 )
+
+whenInstalled('promtool', 'the scrape configurations of the pages are ones that Prometheus takes', async (promtool) => {
+  const configurations = ['metrics.md', 'how-to/monitoring.md'].flatMap((name) => blocks(docsPage(name), 'yaml'))
+  expect(configurations).toHaveLength(2)
+  for (const configuration of configurations) {
+    const path = join(folder(), 'prometheus.yml')
+    writeFileSync(path, configuration)
+    const { stdout } = await run(promtool, ['check', 'config', '--syntax-only', path])
+    expect(stdout).toContain('SUCCESS')
+  }
+})
 
 whenInstalled(
   'prometheus',
